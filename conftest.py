@@ -1,4 +1,4 @@
-"""Shared by the tests: how thorough they are, the paper's datasets, and random graphs."""
+"""Shared by all tests: numbers of random examples, datasets of the paper, and random graphs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ROOT = Path(__file__).parent
 HERE = ROOT / "tests"
 
 THOROUGH = os.environ.get("LEASTCUT_TESTS") == "all"
-"""Whether properties are tried at all their draws: ``make test-all`` and CI say so."""
+"""Whether property tests use all their examples, as in ``make test-all`` and CI."""
 
 
 def draws(count: int) -> int:
-    """Return how many examples a property is tried on: ``count``, or a fraction in quick runs."""
+    """Return the number of examples of a property test: ``count``, or a fraction in quick runs."""
     return count if THOROUGH else max(min(count, 5), count // 8)
 
 
@@ -40,8 +40,8 @@ settings.register_profile(
 )
 settings.load_profile("leastcut")
 
-# A shell that starts a command in the background has it ignore SIGINT, and children inherit that.
-# With a handler of its own here, they start with the default.
+# A command that a shell starts in the background ignores SIGINT, and so do its child processes.
+# With a handler, child processes start with the default.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -49,50 +49,50 @@ PAPER_DATASETS = ["jaffe", "umist", "orl", "yale", "coil20", "msra"]
 PAPER_DATASETS += ["wine", "glass", "segment", "usps", "fashion"]
 
 LEAST_HELD = 5 if THOROUGH else 0
-"""Draws in which every premise and every case of a property must hold, or its test fails. A quick
-run is too short to tell."""
+"""Examples in which each premise and each case of a property must hold, or its test fails. Quick
+runs have too few examples for this check."""
 
 _held: dict[str, int] = {}
-"""How often each premise and case of the test that is running has held."""
+"""The number of examples of the current test in which each premise and case held."""
 
 
 def premise(holds: object) -> None:
-    """Reject a draw unless the premise of a property holds, and count those in which it does."""
+    """Reject an example unless the premise of the property holds, and count accepted examples."""
     saw("the premise", False)
     assume(holds)
     saw("the premise", True)
 
 
 def either(holds: object, yes: str, no: str) -> bool:
-    """Return whether the first of two cases of a property holds, and count the draws of each."""
+    """Return whether the first of two cases holds, and count the examples of each."""
     saw(yes, bool(holds))
     saw(no, not holds)
     return bool(holds)
 
 
 def saw(case: str, count: int) -> None:
-    """Count how often a case of a property was seen."""
+    """Add to the count of a case."""
     _held[case] = _held.get(case, 0) + int(count)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, Any, Any]:
-    """Fail a property test whose premise or one of whose cases held too rarely."""
+    """Fail a property test if its premise or one of its cases held too rarely."""
     _held.clear()
     outcome = yield
     for name, count in _held.items():
-        assert count >= LEAST_HELD, f"{name} held in {count} draws, fewer than {LEAST_HELD}"
+        assert count >= LEAST_HELD, f"{name} held in {count} examples, fewer than {LEAST_HELD}"
     return outcome
 
 
 def pytest_runtest_teardown() -> None:
-    """Close what a test, or an example in a docstring, has left open to pyplot."""
+    """Close the figures of pyplot that a test or doctest has created."""
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow all but a few, evenly spread, of the parameter sets of a ``sampled`` test."""
+    """Mark all but a few, evenly spaced parameter sets of a ``sampled`` test as slow."""
     sampled: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
@@ -106,12 +106,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (scaled as the paper's protocol says) and y, or skip where the file is not."""
+    """Return X, scaled as in the paper, and y; skip the test if the file does not exist."""
     try:
-        found = datasets.load(name, download=False)
+        dataset = datasets.load(name, download=False)
     except FileNotFoundError:
-        pytest.skip(f"the paper's dataset {name!r} is not here; point LEASTCUT_DATA at its folder")
-    return found.X / found.X.max(), found.y
+        pytest.skip(f"dataset {name!r} of the paper not found; set LEASTCUT_DATA to its folder")
+    return dataset.X / dataset.X.max(), dataset.y
 
 
 @st.composite
@@ -127,26 +127,26 @@ def graphs(draw, min_nodes: int = 2, max_nodes: int = 12, connected: bool = Fals
         path = np.arange(n - 1)
         weights[path, path + 1] += 0.05
     else:
-        lonely = np.flatnonzero(~((weights + weights.T) > 0).any(axis=1))
-        weights[lonely, lonely] = 0.5
+        isolated = np.flatnonzero(~((weights + weights.T) > 0).any(axis=1))
+        weights[isolated, isolated] = 0.5
     return np.triu(weights, 1).T + weights
 
 
 @pytest.fixture
 def blobs() -> tuple[np.ndarray, np.ndarray]:
-    """90 samples in the plane in three groups that nothing can miss, and their groups."""
+    """90 samples of two features in three well-separated clusters, and their labels."""
     from sklearn.datasets import make_blobs
 
     return make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.7, random_state=0)
 
 
 def points_graph(n: int = 500, seed: int = 0) -> sp.csr_array:
-    """The neighbours of normally distributed points in the plane: one blob, no best partition."""
+    """The k-NN graph of normally distributed points in the plane, without clear clusters."""
     return knn_graph(np.random.default_rng(seed).normal(size=(n, 2)))
 
 
 def knn_graph(X: np.ndarray, n_neighbors: int = 10) -> sp.csr_array:
-    """A symmetric binary k-NN graph built by scikit-learn, as a user would bring one."""
+    """A symmetric binary k-NN graph from scikit-learn."""
     from sklearn.neighbors import kneighbors_graph
 
     directed = sp.csr_array(kneighbors_graph(X, n_neighbors))
@@ -154,7 +154,7 @@ def knn_graph(X: np.ndarray, n_neighbors: int = 10) -> sp.csr_array:
 
 
 def ring(n):
-    """A ring with chords, each node with ten neighbours."""
+    """A ring with chords, where each node has ten neighbors."""
     near = np.concatenate([np.arange(-5, 0), np.arange(1, 6)])
     indices = np.sort((np.arange(n)[:, None] + near) % n, axis=1).astype(np.int32)
     graph = Graph(np.arange(0, 10 * n + 1, 10), indices.reshape(-1), np.ones(10 * n))

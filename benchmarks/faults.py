@@ -291,7 +291,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
 
 def table(counted: dict[str, dict[str, dict[str, int]]]) -> str:
     """Return the counts as a Markdown table, with the detected fraction of effective faults."""
-    lines = ["| seed | faults in | sampled | change no result | noticed at first | noticed now |"]
+    lines = ["| seed | files | sampled | equivalent | detected at first | detected now |"]
     lines.append("|--:|---|--:|--:|--:|--:|")
     for seed, groups in counted.items():
         for place in (*(name for name in groups if name != "all"), "all"):

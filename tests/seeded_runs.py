@@ -1,9 +1,9 @@
-"""A hundred seeded runs over the whole public surface, whose cut values are on record.
+"""Seeded runs over the public API, with recorded cut values.
 
-``python -m tests.seeded_runs --labels FILE`` writes labels and values of every run, so that two
-versions can be compared label by label; ``--write`` renews the record, ``seeded_runs.json``, which
-holds the cut values alone and is what ``test_quality.py`` compares with. A value that rises is a
-defect; renew the record only when values have fallen, or when a run was added.
+``python -m tests.seeded_runs --labels FILE`` writes the labels and values of all runs, to compare
+two versions. ``--write`` updates ``seeded_runs.json``, the cut values with which
+``test_quality.py`` compares. A value that increases is a defect: update the record only if values
+have decreased, or to add runs.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ METHODS = (
 )
 CUTS = ("normalized", "ratio", "weights")
 
-Answer = tuple[np.ndarray, float]
-"""Labels, and the cut value that came with them."""
+Result = tuple[np.ndarray, float]
+"""Labels and their cut value."""
 
 
 @cache
 def graph(name: str) -> sp.csr_array:
-    """Return a graph of some kind, the same every time."""
+    """Return a graph of :data:`GRAPHS`."""
     return sp.csr_array(GRAPHS[name]())
 
 
@@ -60,7 +60,7 @@ def _ring_of_cliques(count: int, size: int) -> sp.csr_array:
 
 
 def _weighted(pattern: sp.csr_array, low: float, high: float, loops: bool = False) -> sp.csr_array:
-    """Give a graph weights that span some orders of magnitude, and perhaps heavy self-loops."""
+    """Return the graph with weights that span several orders of magnitude, and heavy self-loops."""
     rng = np.random.default_rng(3)
     upper = sp.triu(pattern, 1).tocsr()
     upper.data = 10.0 ** rng.uniform(low, high, upper.nnz)
@@ -68,8 +68,8 @@ def _weighted(pattern: sp.csr_array, low: float, high: float, loops: bool = Fals
     return both + sp.diags_array(rng.uniform(0, 50, pattern.shape[0])) if loops else both
 
 
-def _two_parts() -> sp.csr_array:
-    """A graph of five components."""
+def _components() -> sp.csr_array:
+    """Return a graph with five components."""
     parts = [generated.grid(9, 8), _ring_of_cliques(4, 6), generated.grid(5, 5), _complete(12, 5)]
     return sp.block_diag([*parts, _complete(3, 1)], format="csr")
 
@@ -94,14 +94,14 @@ GRAPHS: dict[str, Callable[[], sp.csr_array | np.ndarray]] = {
     "tiny": lambda: _complete(11, 2),
     "weighted": lambda: _weighted(generated.grid(25, 24), -3, 3),
     "loops": lambda: _weighted(generated.points_graph(700), -1, 1, loops=True),
-    "components": _two_parts,
+    "components": _components,
     "digits": _digits,
 }
 
 
 @cache
 def samples(name: str) -> np.ndarray:
-    """Return samples of some kind, the same every time."""
+    """Return the samples of :data:`SAMPLES`."""
     return SAMPLES[name]()
 
 
@@ -116,55 +116,56 @@ SAMPLES: dict[str, Callable[[], np.ndarray]] = {
 
 
 def cut_of(name: str, cut: str) -> str | np.ndarray:
-    """Return a named cut, or positive weights for the nodes of a graph."""
+    """Return a named cut, or random node weights."""
     if cut != "weights":
         return cut
     return np.random.default_rng(7).uniform(0.5, 2.0, graph(name).shape[0])
 
 
-def _searched(name: str, c: int, cut: str, seed: int, **options: object) -> Answer:
-    found = leastcut.partition(graph(name), c, cut_of(name, cut), random_state=seed, **options)
-    return found.labels, found.cut_value
+def _searched(name: str, c: int, cut: str, seed: int, **options: object) -> Result:
+    result = leastcut.partition(graph(name), c, cut_of(name, cut), random_state=seed, **options)
+    return result.labels, result.cut_value
 
 
-def _discretized(name: str, c: int, cut: str, method: str, judged: bool, **options) -> Answer:
+def _discretized(name: str, c: int, cut: str, method: str, has_graph: bool, **options) -> Result:
     S, b = graph(name), cut_of(name, cut)
     relaxation = leastcut.relax(S, c, b, random_state=0)
-    judge = {"graph": S} if judged else {}
-    found = leastcut.discretize(relaxation, method, random_state=1, **judge, **options)
-    return found.labels, leastcut.cut_value(S, found.labels, b)
+    if has_graph:
+        options["graph"] = S
+    result = leastcut.discretize(relaxation, method, random_state=1, **options)
+    return result.labels, leastcut.cut_value(S, result.labels, b)
 
 
-def _refined(name: str, c: int, cut: str) -> Answer:
+def _refined(name: str, c: int, cut: str) -> Result:
     S, b = graph(name), cut_of(name, cut)
     labels = np.random.default_rng(2).integers(c, size=S.shape[0])
     labels[:c] = np.arange(c)
-    found = leastcut.refine(S, labels, b)
-    return found.labels, found.cut_value
+    result = leastcut.refine(S, labels, b)
+    return result.labels, result.cut_value
 
 
-def _direct(name: str, c: int, cut: str) -> Answer:
-    found = leastcut.direct_cut(graph(name), c, cut_of(name, cut), n_init=3, random_state=0)
-    return found.labels, found.cut_value
+def _direct(name: str, c: int, cut: str) -> Result:
+    result = leastcut.direct_cut(graph(name), c, cut_of(name, cut), n_init=3, random_state=0)
+    return result.labels, result.cut_value
 
 
-def _exact(name: str, c: int, cut: str) -> Answer:
-    found = leastcut.exact_partition(graph(name), c, cut_of(name, cut))
-    return found.labels, found.cut_value
+def _exact(name: str, c: int, cut: str) -> Result:
+    result = leastcut.exact_partition(graph(name), c, cut_of(name, cut))
+    return result.labels, result.cut_value
 
 
-def _relaxed(name: str, c: int, cut: str, solver: str) -> Answer:
-    found = leastcut.relax(graph(name), c, cut_of(name, cut), solver=solver, random_state=0)
-    return np.zeros(0, dtype=np.int64), float(found.eigenvalues.sum())
+def _relaxed(name: str, c: int, cut: str, solver: str) -> Result:
+    result = leastcut.relax(graph(name), c, cut_of(name, cut), solver=solver, random_state=0)
+    return np.zeros(0, dtype=np.int64), float(result.eigenvalues.sum())
 
 
-def _fitted(name: str, c: int | str, **options) -> Answer:
+def _fitted(name: str, c: int | str, **options) -> Result:
     X = graph(name) if options.get("affinity") == "precomputed" else samples(name)
     model = leastcut.SpectralClustering(c, random_state=0, **options).fit(X)
     return model.labels_, model.cut_value_
 
 
-def _distances(name: str, c: int) -> Answer:
+def _distances(name: str, c: int) -> Result:
     X = samples(name)
     squared = np.square(X[:, None] - X[None]).sum(axis=2)
     options = {"affinity": "precomputed_nearest_neighbors", "random_state": 0}
@@ -172,13 +173,13 @@ def _distances(name: str, c: int) -> Answer:
     return model.labels_, model.cut_value_
 
 
-def _predicted(name: str, c: int, **options) -> Answer:
+def _predicted(name: str, c: int, **options) -> Result:
     X = samples(name)
     model = leastcut.SpectralClustering(c, random_state=0, **options).fit(X[::2])
     return model.predict(X[1::2]), -model.score(X[1::2])
 
 
-def _with_isolated(c: int, cut: str, solver: str) -> Answer:
+def _with_isolated(c: int, cut: str, solver: str) -> Result:
     S = sp.block_diag([graph("cliques"), sp.csr_array((3, 3))], format="csr")
     options = {"affinity": "precomputed", "cut": cut, "solver": solver, "random_state": 0}
     with warnings.catch_warnings():
@@ -187,14 +188,14 @@ def _with_isolated(c: int, cut: str, solver: str) -> Answer:
     return model.labels_, model.cut_value_
 
 
-def _pathed(name: str, numbers: range, **options) -> Answer:
+def _pathed(name: str, numbers: range, **options) -> Result:
     X = graph(name) if options.get("affinity") == "precomputed" else samples(name)
-    found = leastcut.cut_path(X, numbers, random_state=0, **options)
-    return found.labels.reshape(-1), float(found.cut_values.sum())
+    result = leastcut.cut_path(X, numbers, random_state=0, **options)
+    return result.labels.reshape(-1), float(result.cut_values.sum())
 
 
-def runs() -> Iterator[tuple[str, Callable[[], Answer]]]:
-    """Yield every run by name."""
+def runs() -> Iterator[tuple[str, Callable[[], Result]]]:
+    """Yield all runs with their names."""
     for cut in CUTS:
         for effort in EFFORTS:
             yield (
@@ -316,18 +317,18 @@ def runs() -> Iterator[tuple[str, Callable[[], Answer]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--labels", type=Path, help="write labels and values of every run there")
-    parser.add_argument("--write", action="store_true", help="renew the record of cut values")
+    parser.add_argument("--labels", type=Path, help="file for the labels and values of all runs")
+    parser.add_argument("--write", action="store_true", help="update the record of cut values")
     options = parser.parse_args()
-    answers = {name: run() for name, run in runs()}
+    results = {name: run() for name, run in runs()}
     if options.labels is not None:
-        arrays = {name: labels for name, (labels, _) in answers.items()}
-        arrays |= {f"value of {name}": np.array(value) for name, (_, value) in answers.items()}
+        arrays = {name: labels for name, (labels, _) in results.items()}
+        arrays |= {f"value of {name}": np.array(value) for name, (_, value) in results.items()}
         np.savez_compressed(options.labels, **arrays)
     if options.write:
-        values = {name: value for name, (_, value) in answers.items()}
+        values = {name: value for name, (_, value) in results.items()}
         RECORD.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(answers)} runs, with leastcut from {Path(leastcut.__file__).parent}")
+    print(f"{len(results)} runs, with leastcut from {Path(leastcut.__file__).parent}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Graphs whose spectra are hard in known ways, and the eigenvalues that they truly have."""
+"""Graphs with difficult spectra, and their eigenvalues from dense solvers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def path_graph(n: int) -> sp.csr_array:
 
 
 def tree(levels: int) -> sp.csr_array:
-    """A complete binary tree: almost every eigenvalue repeats."""
+    """A complete binary tree, whose eigenvalues are nearly all repeated."""
     n = 2**levels - 1
     child = np.arange(1, n)
     half = sp.coo_array((np.ones(n - 1), (child, (child - 1) // 2)), shape=(n, n)).tocsr()
@@ -26,7 +26,7 @@ def tree(levels: int) -> sp.csr_array:
 
 
 def torus(side: int) -> sp.csr_array:
-    """A square grid without borders: eigenvalues repeat four and eight times."""
+    """A square torus, whose eigenvalues repeat four and eight times."""
     ring = sp.lil_array(path_graph(side))
     ring[0, -1] = ring[-1, 0] = 1.0
     one = sp.eye_array(side)
@@ -34,7 +34,7 @@ def torus(side: int) -> sp.csr_array:
 
 
 def hub_of_cliques(n_cliques: int, size: int) -> sp.csr_array:
-    """Equal cliques, each tied to one hub: an eigenvalue of multiplicity n_cliques - 1."""
+    """Equal cliques connected to one hub: an eigenvalue of multiplicity n_cliques - 1."""
     n = n_cliques * size + 1
     graph = np.zeros((n, n))
     for k in range(n_cliques):
@@ -49,13 +49,13 @@ def cloud_graph(n: int, dimensions: int, seed: int = 0) -> sp.csr_array:
 
 
 def heavy_loops() -> sp.csr_array:
-    """Self-loops of up to a thousand edges: L does not see them, the normalized cut does."""
+    """A graph with heavy self-loops, which affect the normalized cut but not L."""
     loops = 10.0 ** np.random.default_rng(4).uniform(0, 3, 500)
     return sp.csr_array(cloud_graph(500, 3) + sp.diags_array(loops))
 
 
 def islands() -> sp.csr_array:
-    """Three components large enough for iterative solvers, a triangle and two single nodes."""
+    """Three components large enough for iterative solvers, a triangle and two nodes with loops."""
     rest = np.zeros((5, 5))
     rest[:3, :3] = 1.0
     rest[3, 3] = rest[4, 4] = 2.0
@@ -85,7 +85,7 @@ def structured_eigenvalues(name: str, cut: str) -> np.ndarray:
 
 
 def check_smallest(relaxation, graph, cut, truth: np.ndarray, tol: float) -> None:
-    """Assert what makes eigenpairs the c smallest: orthonormal, invariant, sorted, complete."""
+    """Assert that eigenpairs are orthonormal, accurate, sorted and the c smallest."""
     values, vectors = relaxation.eigenvalues, relaxation.eigenvectors
     matrix = leastcut.operator(graph, cut)
     scale = max(float(abs(matrix).max()), np.finfo(float).tiny)

@@ -1,7 +1,4 @@
-"""Small graphs whose numbers span many orders of magnitude, and their cut values without rounding.
-
-Every law about numbers is checked on them in rational arithmetic, in which nothing is lost.
-"""
+"""Small graphs whose weights span many orders of magnitude, and their exact cut values."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ SPANS = (0, 3, 8, 14, 20, 36, 60, 150, 300)
 """Orders of magnitude between the largest and the smallest number."""
 
 SMALLEST = Fraction(float(np.finfo(np.float64).smallest_subnormal))
-"""What a double can be off by where it underflows; 10^-324, about."""
+"""The absolute error of doubles that underflow, about 5e-324."""
 
 
 def edges_of(shape: str, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return which pairs i < j of n nodes are joined, as a matrix of booleans."""
+    """Return the edges i < j of a shape with n nodes, as a boolean matrix."""
     i, j = np.indices((n, n))
     half = n // 2
-    found = {
+    edges = {
         "complete": i < j,
         "path": j == i + 1,
         "cycle": (j == i + 1) | ((i == 0) & (j == n - 1)),
@@ -32,23 +29,23 @@ def edges_of(shape: str, n: int, rng: np.random.Generator) -> np.ndarray:
         "cliques": ((i < half) == (j < half)) | ((i == half - 1) & (j == half)),
         "random": rng.random((n, n)) < 0.5,
     }[shape]
-    return found & (i < j)
+    return edges & (i < j)
 
 
 SHAPES = ("complete", "path", "cycle", "star", "tree", "bipartite", "cliques", "random")
 
 
 def numbers(rng: np.random.Generator, size: tuple[int, ...], low: float, span: float, steps: int):
-    """Return small numbers times powers of ten from 10^low to 10^(low + span), of few sizes."""
+    """Return small integers times ``steps + 1`` powers of ten from 10^low to 10^(low + span)."""
     exponents = low + span * rng.integers(steps + 1, size=size) / steps
     return rng.integers(1, 6, size=size) * 10.0**exponents
 
 
 @st.composite
 def wide_problems(draw, max_nodes: int = 7):
-    """Draw a matrix of affinities, a cut and labels: any shape, loops or none, spans up to 1e300.
+    """Draw an affinity matrix, a cut and labels, with weights from 1e-300 to 5e300.
 
-    No number is outside of 1e-300 to 5e300, and no cut value above 1e305.
+    Cut values are at most 1e305.
     """
     n = draw(st.integers(3, max_nodes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -62,14 +59,14 @@ def wide_problems(draw, max_nodes: int = 7):
     if draw(st.booleans()) or cut == "normalized":
         loops = numbers(rng, (n,), low, span, steps)
         some = rng.random(n) < draw(st.sampled_from([0.2, 0.6]))
-        # The normalized cut needs an edge or a loop everywhere.
+        # Every node needs an edge or a loop for the normalized cut.
         S[np.diag_indices(n)] = np.where(some | ~S.any(axis=1), loops, 0.0)
     c = draw(st.integers(2, min(n - 1, 4)))
     labels = rng.integers(c, size=n)
     labels[rng.permutation(n)[:c]] = np.arange(c)
     if cut != "given":
         return S, cut, labels
-    # Not so light that affinities divided by them overflow, nor so heavy that all underflow.
+    # Quotients of affinities and node weights must neither overflow nor all underflow.
     span, top = draw(spans), np.log10(S.max() + 1e-300)
     low = max(draw(st.sampled_from([0, -span // 2, -span])), top - 303)
     high = min(low + span, 300, top + 300)
@@ -78,15 +75,15 @@ def wide_problems(draw, max_nodes: int = 7):
 
 
 def rational_weights(S: np.ndarray, cut) -> list[Fraction]:
-    """Return the node weights of a cut, without rounding."""
+    """Return the exact node weights of a cut."""
     if isinstance(cut, str) and cut == "normalized":
         return [sum(map(Fraction, row)) for row in S.tolist()]
-    given = 1.0 if isinstance(cut, str) else cut
-    return [Fraction(float(b)) for b in np.broadcast_to(given, len(S))]
+    weights = 1.0 if isinstance(cut, str) else cut
+    return [Fraction(float(b)) for b in np.broadcast_to(weights, len(S))]
 
 
 class Rational:
-    """A problem in rational numbers: its cut values are exact."""
+    """A problem in rational arithmetic, with exact cut values."""
 
     def __init__(self, S: np.ndarray, cut) -> None:
         self.S = [[Fraction(s) for s in row] for row in S.tolist()]
@@ -105,7 +102,7 @@ class Rational:
     def optimum(self, c: int) -> Fraction:
         """Return the smallest value of all partitions into c clusters."""
         n = len(self.S)
-        # Labels in the order in which they first appear, so that names do not count.
+        # Each partition once: labels numbered by first appearance.
         return min(
             self.value(labels)
             for labels in product(range(c), repeat=n)
@@ -113,12 +110,12 @@ class Rational:
         )
 
     def best_move(self, labels) -> Fraction:
-        """Return the smallest value that one move reaches, or that of the labels themselves."""
+        """Return the smallest value of the labels and all their single moves."""
         labels = list(labels)
         best = self.value(labels)
-        for i, own in enumerate(labels):
-            if labels.count(own) == 1:
+        for i, label in enumerate(labels):
+            if labels.count(label) == 1:
                 continue
-            for k in set(labels) - {own}:
+            for k in set(labels) - {label}:
                 best = min(best, self.value([*labels[:i], k, *labels[i + 1 :]]))
         return best

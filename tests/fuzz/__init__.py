@@ -1,7 +1,7 @@
-"""A fuzz programme: random structured cases, every law of leastcut held on each of them.
+"""Fuzz testing: check the invariants of leastcut on random structured cases.
 
-``make fuzz MINUTES=10`` runs it. A case is a pure function of two integers (``cases``), the laws
-stand in one dict (``laws``), what they are compared with is exact arithmetic (``exact``), and what
-a run has counted is added to ``benchmarks/results/fuzz.json`` and shown in ``docs/invariants.md``
+``make fuzz MINUTES=10`` runs it. A case is a pure function of two integers (``cases``). The
+invariants (``invariants``) compare results with exact arithmetic (``exact``). The counts of a run
+are added to ``benchmarks/results/fuzz.json`` and to the table of ``docs/invariants.md``
 (``counts``).
 """

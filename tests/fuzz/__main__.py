@@ -1,4 +1,4 @@
-"""Run the fuzz programme: ``python -m fuzz --minutes 10``, in the folder ``tests``."""
+"""Run the fuzz tests: ``python -m fuzz --minutes 10``, in the folder ``tests``."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ from collections.abc import Iterator
 from itertools import count
 
 from fuzz import counts, regressions
-from fuzz.checking import BROKEN, REFUSED, try_case
+from fuzz.checking import REFUSED, VIOLATED, check_case
 from fuzz.invariants import ENDS
-from fuzz.workers import Job, Report, tried
+from fuzz.workers import Job, Report, run_jobs
 from fuzz.writing import as_code
 
 EVERY = 30.0
 """Seconds between two lines of progress."""
 
-MOST_SHOWN = 3
-"""Broken cases of one law that are printed as code; the others are counted."""
+MOST_PRINTED = 3
+"""Violations of one invariant that are printed as code; others are only counted."""
 
 
 def main() -> int:
-    """Run what the command line says; return 1 where a law was broken."""
+    """Parse the command line and run; return 1 if an invariant was violated."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, help="of the cases; by default the time")
-    parser.add_argument("--cases", type=int, help="how many at most")
+    parser.add_argument("--seed", type=int, help="seed of the cases (default: the time)")
+    parser.add_argument("--cases", type=int, help="maximum number of cases")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--dry", action="store_true", help="write nothing down")
-    parser.add_argument("--case", type=int, nargs=2, metavar=("SEED", "NUMBER"), help="only this")
+    parser.add_argument("--dry", action="store_true", help="do not record the counts")
+    parser.add_argument(
+        "--case", type=int, nargs=2, metavar=("SEED", "NUMBER"), help="run one case"
+    )
     arguments = parser.parse_args()
     if arguments.case is not None:
-        return one_case(*arguments.case)
+        return run_case(*arguments.case)
     seed = int(time.time()) if arguments.seed is None else arguments.seed
     run = Run(seed, arguments.dry)
     try:
@@ -43,20 +45,20 @@ def main() -> int:
     return run.finish()
 
 
-def one_case(seed: int, number: int) -> int:
-    """Try one case in this process and say what every law said of it."""
-    broken = 0
+def run_case(seed: int, number: int) -> int:
+    """Check one case in this process and print the outcome of every invariant."""
+    n_violated = 0
     case = Job(seed, number).build()
-    for verdict in try_case(case):
-        print(f"{verdict.law}: {verdict.outcome} {verdict.message}")
-        if verdict.outcome == BROKEN:
-            broken += 1
-            print(as_code(case, verdict.law, verdict.message, verdict.code))
-    return int(broken > 0)
+    for verdict in check_case(case):
+        print(f"{verdict.invariant}: {verdict.outcome} {verdict.message}")
+        if verdict.outcome == VIOLATED:
+            n_violated += 1
+            print(as_code(case, verdict.invariant, verdict.message, verdict.code))
+    return int(n_violated > 0)
 
 
 class Run:
-    """One run: what it has counted, and what it has shown."""
+    """A run of the fuzz tests and its counts."""
 
     def __init__(self, seed: int, dry: bool) -> None:
         self.seed, self.dry = seed, dry
@@ -66,42 +68,43 @@ class Run:
 
     @property
     def violations(self) -> int:
-        """How many times any law was broken."""
+        """Number of violations of all invariants."""
         return sum(counted["violations"] for counted in self.tally.values())
 
     def go(self, minutes: float, processes: int, most: int | None) -> None:
-        """Try what is kept from before, then new cases until time is over."""
-        told = self.began
-        for report in tried(self._jobs(minutes, most), processes):
+        """Run the stored regressions, then new cases until the time is over."""
+        printed = self.began
+        for report in run_jobs(self._jobs(minutes, most), processes):
             if report is not None:
-                self.take(report)
-            if time.monotonic() - told >= EVERY:
-                told = time.monotonic()
+                self.add(report)
+            if time.monotonic() - printed >= EVERY:
+                printed = time.monotonic()
                 print(self._line(), flush=True)
 
-    def take(self, report: Report) -> None:
-        """Count a report, and show and keep what broke a law."""
+    def add(self, report: Report) -> None:
+        """Count a report, and print and store its violations."""
         self.cases += 1
         for verdict in report.verdicts:
-            self.tally[verdict.law]["tried"] += 1
-            self.tally[verdict.law]["refused"] += verdict.outcome == REFUSED
-            self.tally[verdict.law]["violations"] += verdict.outcome == BROKEN
+            self.tally[verdict.invariant]["tried"] += 1
+            self.tally[verdict.invariant]["refused"] += verdict.outcome == REFUSED
+            self.tally[verdict.invariant]["violations"] += verdict.outcome == VIOLATED
         self.tally[ENDS]["tried"] += 1
-        broken = [
-            (case, verdict.law, verdict.message, verdict.code) for case, verdict in report.broken
+        violations = [
+            (case, verdict.invariant, verdict.message, verdict.code)
+            for case, verdict in report.violations
         ]
         if report.stuck is not None:
             self.tally[ENDS]["violations"] += 1
-            broken = [(report.job.build(), ENDS, report.stuck, "")]
-        for case, law, message, code in broken:
-            if self.tally[law]["violations"] <= MOST_SHOWN:
-                where = f"# python -m fuzz --case {report.job.seed} {report.job.number}"
-                print(f"\n{where}\n{as_code(case, law, message, code)}\n", flush=True)
+            violations = [(report.job.build(), ENDS, report.stuck, "")]
+        for case, name, message, code in violations:
+            if self.tally[name]["violations"] <= MOST_PRINTED:
+                command = f"# python -m fuzz --case {report.job.seed} {report.job.number}"
+                print(f"\n{command}\n{as_code(case, name, message, code)}\n", flush=True)
             if not self.dry:
-                regressions.keep(law, case, message)
+                regressions.store(name, case, message)
 
     def finish(self) -> int:
-        """Print the table, write it down, and return what the process exits with."""
+        """Print the table, record the counts, and return the exit status."""
         minutes = (time.monotonic() - self.began) / 60
         print(f"{self._line()}\n{counts.plain(self.tally)}", flush=True)
         if not self.dry and self.cases:
@@ -109,7 +112,7 @@ class Run:
         return int(self.violations > 0)
 
     def _jobs(self, minutes: float, most: int | None) -> Iterator[Job]:
-        """Yield all cases that are kept, and new ones while there is time."""
+        """Yield the stored regressions, and new cases while there is time."""
         for entry in regressions.read():
             yield Job(entry["seed"], entry["number"], entry["case"])
         for number in count() if most is None else range(most):
@@ -122,8 +125,8 @@ class Run:
         refused = sum(counted["refused"] for counted in self.tally.values())
         tries = sum(counted["tried"] for counted in self.tally.values())
         return (
-            f"{seconds:6.0f} s, seed {self.seed}: {self.cases:,} cases, {tries:,} laws tried, "
-            f"{refused:,} refused, {self.violations:,} violations"
+            f"{seconds:6.0f} s, seed {self.seed}: {self.cases:,} cases, {tries:,} checks, "
+            f"{refused:,} rejected, {self.violations:,} violations"
         )
 
 

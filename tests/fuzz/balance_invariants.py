@@ -1,4 +1,4 @@
-"""Laws of ``balance``: what keeps to it, what is proven within it, what its errors suggest."""
+"""Invariants of ``balance``: partitions, lower bounds and suggestions in errors."""
 
 from __future__ import annotations
 
@@ -14,124 +14,127 @@ import scipy.sparse as sp
 import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED, partitions
-from fuzz.outcome import RELATIVE, SMALLEST, only_if, require, shown
+from fuzz.outcome import RELATIVE, SMALLEST, assume, require, shown
 
 ABOVE = (0.0, 0.03, 0.1, 0.5, 1.0, 2.0)
 BELOW = (None, 0.0, 0.3, 0.9, 1.0)
-"""How far above and below the average clusters may weigh; None is no lower limit."""
+"""Allowed deviations of cluster weights from their average; None is no lower limit."""
 
 BALANCED_NODES = 40
-"""Nodes up to which cases are cut in balance."""
+"""Nodes up to which cases are checked with ``balance``."""
 
 LIMIT_SLACK = Fraction(1, 10**9)
-"""The part of the average by which rounding may pass a limit."""
+"""Rounding error of a limit, as a fraction of the average."""
 
 SPANS = (0.0, 1.0, 6.0, 10.0, 14.0, 60.0)
-"""Orders of magnitude that the node weights of a proof span."""
+"""Orders of magnitude that node weights span."""
 
 SUGGESTED = re.compile(r"balance=(\([^)]*\)|[-+.\de]*\d)")
 
 
 def balance_is_kept(case: GraphCase) -> None:
-    """Clusters keep to `balance`, with `must_link` as well, and it is refused only if none can."""
-    only_if(case.n <= BALANCED_NODES)
+    """Partitions satisfy `balance` and `must_link`, which are rejected only if infeasible."""
+    assume(case.n <= BALANCED_NODES)
     balance, must = _balance(case), _pairs(case)
-    # Of nodes that weigh the same every other case counts edges.
+    # With equal node weights, every other case counts edges.
     is_ratio = isinstance(case.cut, str) and case.cut == "ratio"
     cut = "edges" if is_ratio and case.number % 2 else case.cut
-    named = "'edges'" if isinstance(cut, str) and cut == "edges" else "cut"
-    code = _code(named, balance, must)
-    found = _cut(case.matrix, case, cut, balance, must)
-    if isinstance(found, str):
-        # What was only not found is not called impossible.
-        only_if("were found" not in found and case.n <= MOST_ENUMERATED)
-        kept = next(_keeping(case.exact.b, case.n_clusters, balance, must), None)
-        require(kept is None, f"refused, and {kept} keeps to it: {found}", code)
+    argument = "'edges'" if isinstance(cut, str) and cut == "edges" else "cut"
+    code = _code(argument, balance, must)
+    result = _cut(case.matrix, case, cut, balance, must)
+    if isinstance(result, str):
+        # "were found" does not claim infeasibility.
+        assume("were found" not in result and case.n <= MOST_ENUMERATED)
+        feasible = next(_balanced(case.exact.b, case.n_clusters, balance, must), None)
+        require(feasible is None, f"rejected, but {feasible} is feasible: {result}", code)
         return
-    _check(found, case.exact.b, case, balance, must, code)
+    _check(result, case.exact.b, case, balance, must, code)
 
 
 def balance_of_isolated_nodes_is_kept(case: GraphCase) -> None:
-    """Clusters keep to `balance` with `isolated="ignore"`, where nodes without edges weigh 0."""
-    only_if(case.n <= BALANCED_NODES and isinstance(case.cut, str) and case.cut == "normalized")
+    """Partitions satisfy `balance` with `isolated="ignore"`, where isolated nodes weigh 0."""
+    assume(case.n <= BALANCED_NODES and isinstance(case.cut, str) and case.cut == "normalized")
     balance, must = _balance(case), _pairs(case)
-    # The same graph with as many nodes without edges behind it as the number of the case says.
+    # Append one to four isolated nodes.
     n = case.n + 1 + case.number % 4
     matrix = case.matrix.copy()
     matrix.resize((n, n))
     weights = case.exact.b + [0] * (n - case.n)
     code = _code("cut", balance, must, "isolated='ignore'")
-    found = _cut(matrix, case, "normalized", balance, must, isolated="ignore")
-    if not isinstance(found, str):
-        _check(found, weights, case, balance, must, code)
+    result = _cut(matrix, case, "normalized", balance, must, isolated="ignore")
+    if not isinstance(result, str):
+        _check(result, weights, case, balance, must, code)
 
 
 def suggested_balance_is_accepted(case: GraphCase) -> None:
-    """A `balance` that an error suggests is accepted, also with `must_link`."""
-    only_if(case.n <= BALANCED_NODES)
+    """A `balance` suggested by an error is feasible, also with `must_link`."""
+    assume(case.n <= BALANCED_NODES)
     weights, must = _wide_weights(case) if case.number % 2 else case.cut, _pairs(case)
     balance = _balance(case)
-    refused = _cut(case.matrix, case, weights, balance, must)
-    only_if(isinstance(refused, str))
-    said = SUGGESTED.search(refused)
-    require(said is not None, f"no balance is suggested: {refused}", _code("b", balance, must))
-    numbers = tuple(float(part) for part in said[1].strip("()").split(","))
-    enough = numbers if len(numbers) == 2 else numbers[0]
-    again = _cut(case.matrix, case, weights, enough, must)
-    code = _code(f"{weights!r}", enough, must)
-    require(not isinstance(again, str), f"{balance} gave {refused!r}, and then {again!r}", code)
+    error = _cut(case.matrix, case, weights, balance, must)
+    assume(isinstance(error, str))
+    match = SUGGESTED.search(error)
+    require(match is not None, f"no balance is suggested: {error}", _code("b", balance, must))
+    numbers = tuple(float(part) for part in match[1].strip("()").split(","))
+    suggested = numbers if len(numbers) == 2 else numbers[0]
+    again = _cut(case.matrix, case, weights, suggested, must)
+    code = _code(f"{weights!r}", suggested, must)
+    require(not isinstance(again, str), f"{balance} gave {error!r}, and then {again!r}", code)
 
 
 def proofs_hold_within_balance(case: GraphCase) -> None:
-    """No lower bound within `balance` is above the optimum of all partitions that keep to it."""
-    only_if(case.n <= MOST_ENUMERATED)
-    # Two of three cases have light nodes with light edges, which may be best by themselves.
+    """A lower bound with `balance` is at most the optimum of all balanced partitions."""
+    assume(case.n <= MOST_ENUMERATED)
+    # Two of three cases have light nodes with light edges, which may be optimal clusters.
     case = _wide(case) if case.number % 3 else case
     balance, must = _balance(case), _pairs(case) if case.number % 4 == 0 else []
-    if case.number % 2:  # every weight is allowed but for the limit below
+    if case.number % 2:  # no upper limit
         balance = (balance[0], float(case.n)) if isinstance(balance, tuple) else float(case.n)
-    found = _cut(case.matrix, case, case.cut, balance, must, lower_bound=True)
-    only_if(not isinstance(found, str))
-    every = _keeping(case.exact.b, case.n_clusters, balance, must)
-    optimum = min(map(case.exact.value, every), default=None)
-    # Where rounding alone lets the partition through, no other need be.
-    only_if(optimum is not None)
+    result = _cut(case.matrix, case, case.cut, balance, must, lower_bound=True)
+    assume(not isinstance(result, str))
+    feasible = _balanced(case.exact.b, case.n_clusters, balance, must)
+    optimum = min(map(case.exact.value, feasible), default=None)
+    # The partition may be feasible only up to rounding.
+    assume(optimum is not None)
     code = _code("cut", balance, must, "lower_bound=True")
     if case.number % 3:
         code += f"  # S = {case.matrix.toarray().tolist()}, cut = {case.cut.tolist()}"
     most = optimum * (1 + RELATIVE) + 16 * SMALLEST
     require(
-        Fraction(found.lower_bound) <= most,
-        f"a bound of {found.lower_bound!r}, and {shown(optimum)} is within the limit",
+        Fraction(result.lower_bound) <= most,
+        f"the bound is {result.lower_bound!r}, above the optimum {shown(optimum)}",
         code,
     )
-    if found.gap == 0.0:
-        value = Fraction(found.cut_value)
-        require(value <= most, f"{found.cut_value!r} is called optimal: {shown(optimum)}", code)
+    if result.gap == 0.0:
+        value = Fraction(result.cut_value)
+        message = f"{result.cut_value!r} is reported as optimal, but the optimum is"
+        require(value <= most, f"{message} {shown(optimum)}", code)
 
 
 def units_do_not_matter_to_a_search(case: GraphCase) -> None:
-    """Powers of two times all weights leave the labels of a search as they are, in balance too."""
-    only_if(case.n <= BALANCED_NODES)
+    """Scaling all weights by a power of two does not change labels, also with `balance`."""
+    assume(case.n <= BALANCED_NODES)
     cut = case.cut
     numbers = case.weights if isinstance(cut, str) else np.append(case.weights, cut)
-    # Multiplied, nothing is to come near the ends of the doubles.
-    only_if(numbers.min(initial=1.0) > 1e-50 and numbers.max(initial=1.0) < 1e50)
-    # Where values are equal, rounding decides; and the square root of odd powers rounds.
-    only_if(np.unique(case.weights).size == case.weights.size)
+    # Stay away from the limits of the range of doubles.
+    assume(numbers.min(initial=1.0) > 1e-50 and numbers.max(initial=1.0) < 1e50)
+    # Rounding breaks ties of equal weights, and the square root of odd powers is rounded.
+    assume(np.unique(case.weights).size == case.weights.size)
     rng = _generator(case, 4)
     edges, nodes = (int(k) for k in rng.choice([-200, -40, -4, 4, 60, 200], 2))
     balance = None if case.number % 3 == 0 else _balance(case)
     other = cut if isinstance(cut, str) else np.ldexp(cut, nodes)
-    found = _cut(case.matrix, case, cut, balance, [])
+    result = _cut(case.matrix, case, cut, balance, [])
     again = _cut(sp.csr_array(case.matrix * 2.0**edges), case, other, balance, [])
-    only_if(not isinstance(found, str) and not isinstance(again, str))
+    assume(not isinstance(result, str) and not isinstance(again, str))
     code = _code("cut", balance, []) + f"  # S times 2^{edges}, node weights times 2^{nodes}"
-    require(np.array_equal(found.labels, again.labels), f"{found.labels} and {again.labels}", code)
+    require(
+        np.array_equal(result.labels, again.labels), f"{result.labels} and {again.labels}", code
+    )
 
 
 def _generator(case: GraphCase, stream: int) -> np.random.Generator:
-    # Cases that were written down by hand have the seed -1.
+    # Cases written by hand have the seed -1.
     return np.random.default_rng((case.seed % 2**32, case.number, stream))
 
 
@@ -141,7 +144,7 @@ def _balance(case: GraphCase) -> Any:
 
 
 def _pairs(case: GraphCase) -> list[tuple[int, int]]:
-    """Return pairs of nodes that every other case has in one cluster."""
+    """Return pairs of nodes to link, in every other case."""
     rng = _generator(case, 1)
     if case.n <= case.n_clusters or rng.random() < 0.5:
         return []
@@ -151,20 +154,20 @@ def _pairs(case: GraphCase) -> list[tuple[int, int]]:
 
 
 def _wide_weights(case: GraphCase) -> np.ndarray:
-    """Return node weights over many orders of magnitude."""
+    """Return node weights that span many orders of magnitude."""
     rng = _generator(case, 2)
     return 10.0 ** -(rng.random(case.n) * rng.choice(SPANS)).round(int(rng.integers(0, 3)))
 
 
 def _wide(case: GraphCase) -> GraphCase:
-    """Return the case with node weights over many orders of magnitude, and edges to match."""
+    """Return the case with node and edge weights that span many orders of magnitude."""
     rng, b = _generator(case, 3), _wide_weights(case)
     edges = rng.uniform(0.05, 1.0, case.i.size) * np.minimum(b[case.i], b[case.j])
     return replace(case, weights=edges, cut=b)
 
 
 def _cut(matrix: Any, case: GraphCase, cut: Any, balance: Any, must: list, **options: Any) -> Any:
-    """Return a balanced partition, or the error by which the balance is refused."""
+    """Return a balanced partition, or the error message that rejects the balance."""
     try:
         return leastcut.partition(
             matrix, case.n_clusters, cut, balance=balance, must_link=must or None, effort="fast",
@@ -176,16 +179,18 @@ def _cut(matrix: Any, case: GraphCase, cut: Any, balance: Any, must: list, **opt
         return str(error)
 
 
-def _check(found: Any, b: list[int], case: GraphCase, balance: Any, must: list, code: str) -> None:
-    c, labels = case.n_clusters, found.labels.tolist()
+def _check(result: Any, b: list[int], case: GraphCase, balance: Any, must: list, code: str) -> None:
+    c, labels = case.n_clusters, result.labels.tolist()
     require(sorted(set(labels)) == list(range(c)), f"clusters {sorted(set(labels))}", code)
-    require(_keeps(b, labels, c, balance, LIMIT_SLACK), f"{labels} exceeds the limits", code)
-    parted = [(i, j) for i, j in must if labels[i] != labels[j]]
-    require(not parted, f"{parted} are in different clusters", code)
+    require(_is_balanced(b, labels, c, balance, LIMIT_SLACK), f"{labels} violates the limits", code)
+    split = [(i, j) for i, j in must if labels[i] != labels[j]]
+    require(not split, f"{split} are in different clusters", code)
 
 
-def _keeps(b: list[int], labels: Sequence[int], c: int, balance: Any, slack: Fraction) -> bool:
-    """Whether labels keep to a balance, in whole numbers."""
+def _is_balanced(
+    b: list[int], labels: Sequence[int], c: int, balance: Any, slack: Fraction
+) -> bool:
+    """Whether labels satisfy a balance, in integer arithmetic."""
     below, above = balance if isinstance(balance, tuple) else (1.0, balance)
     loads = [0] * c
     for weight, label in zip(b, labels, strict=True):
@@ -197,11 +202,11 @@ def _keeps(b: list[int], labels: Sequence[int], c: int, balance: Any, slack: Fra
     )  # fmt: skip
 
 
-def _keeping(b: list[int], c: int, balance: Any, must: list) -> Iterator[list[int]]:
-    """Yield every partition that keeps to a balance and to the links."""
+def _balanced(b: list[int], c: int, balance: Any, must: list) -> Iterator[list[int]]:
+    """Yield every partition that satisfies the balance and the links."""
     for labels in partitions(len(b), c):
         linked = all(labels[i] == labels[j] for i, j in must)
-        if linked and _keeps(b, labels, c, balance, Fraction(0)):
+        if linked and _is_balanced(b, labels, c, balance, Fraction(0)):
             yield labels
 
 

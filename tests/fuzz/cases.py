@@ -1,7 +1,6 @@
-"""Cases: a graph, a cut and settings, or samples and settings, as a function of two integers.
+"""Cases: a graph or samples with settings, as a function of two integers.
 
-The numbers of a case come from a generator seeded with (seed, number) alone, so that two integers
-are enough to have it again.
+A generator seeded with (seed, number) determines the case.
 """
 
 from __future__ import annotations
@@ -17,39 +16,39 @@ import leastcut
 from fuzz.exact import Exact
 from fuzz.shapes import CLOUDS, SHAPES
 
-POINTS_SHARE = 0.2
-"""Share of cases that are samples for the estimator; the others are graphs."""
+POINTS_FRACTION = 0.2
+"""Fraction of cases that are samples for the estimator; the others are graphs."""
 
 SIZES = ((0.5, 2, 7), (0.3, 8, 40), (0.15, 41, 300), (0.03, 301, 700), (0.02, 701, 3000))
-"""How often a graph has how many nodes: mostly as few as can be enumerated."""
+"""Probability, minimum and maximum of the number of nodes; most graphs can be enumerated."""
 
 SPANS = (0.0, 1.0, 3.0, 12.0, 40.0, 100.0, 300.0)
 """Orders of magnitude that random weights may span."""
 
 SOLVERS = ("auto", "dense", "lanczos", "shift_invert", "cg_invert", "lobpcg")
-"""The eigensolvers that every installation has."""
+"""The eigensolvers without optional dependencies."""
 
 MOST_NODES = {"fast": 3000, "balanced": 300, "thorough": 40}
-"""Nodes up to which a case is searched with an effort: more would take minutes."""
+"""Nodes up to which each effort is used."""
 
 EXPONENTS = (-1000, -500, -100, -1, 1, 100, 500, 1000)
-"""Powers of two that all weights of some cases are multiplied by."""
+"""Exponents of powers of two that scale all weights of some cases."""
 
 AFFINITIES = (
     "adaptive_neighbors", "nearest_neighbors", "self_tuning",
     "rbf", "laplacian", "cosine", "linear", "chi2",
 )  # fmt: skip
-"""The affinities of samples that are fitted; the first three as often as all the others."""
+"""The affinities of samples; the first three are used in more than half of the cases."""
 
 NON_NEGATIVE = ("cosine", "linear", "chi2")
-"""Affinities that are negative, or not defined, between samples with negative coordinates."""
+"""Affinities that need samples with coordinates >= 0."""
 
 Setting = str | int | float | bool | None
 
 
 @dataclass(frozen=True, eq=False)
 class GraphCase:
-    """A graph by its edges, each once, a cut, a number of clusters, and settings of a search."""
+    """A graph as a list of edges, a cut, a number of clusters, and settings of a search."""
 
     seed: int
     number: int
@@ -64,14 +63,14 @@ class GraphCase:
     settings: dict[str, Setting] = field(default_factory=dict)
 
     @cached_property
-    def kept(self) -> dict[str, np.ndarray]:
-        """Copies of the arrays that are passed to leastcut, made before they are."""
+    def originals(self) -> dict[str, np.ndarray]:
+        """Copies of the arrays before they are passed to leastcut."""
         arrays = {"labels": self.labels, "cut": self.cut}
         return {name: array.copy() for name, array in arrays.items() if not isinstance(array, str)}
 
     @cached_property
     def matrix(self) -> sp.csr_array:
-        """The affinities, symmetric to the last bit: what is passed to leastcut."""
+        """The exactly symmetric affinity matrix that is passed to leastcut."""
         off = self.i != self.j
         rows = np.concatenate([self.i, self.j[off]])
         columns = np.concatenate([self.j, self.i[off]])
@@ -80,17 +79,17 @@ class GraphCase:
 
     @cached_property
     def exact(self) -> Exact:
-        """The case in whole numbers."""
+        """The case in integer arithmetic."""
         return Exact(self)
 
     @cached_property
     def bound(self) -> float:
-        """What ``lower_bound`` returns."""
+        """The result of ``lower_bound``."""
         return leastcut.lower_bound(self.matrix, self.n_clusters, self.cut, random_state=0)
 
     @cached_property
     def relaxations(self) -> dict[str, leastcut.Relaxation]:
-        """What ``relax`` returns, by solver."""
+        """The results of ``relax``, by solver."""
         return {
             solver: leastcut.relax(
                 self.matrix, self.n_clusters, self.cut, solver=solver, random_state=0
@@ -99,37 +98,37 @@ class GraphCase:
         }
 
     @cached_property
-    def found(self) -> leastcut.Partition:
-        """What ``partition`` returns under the settings, with its bound."""
+    def partition(self) -> leastcut.Partition:
+        """The result of ``partition`` with the settings and a lower bound."""
         return leastcut.partition(
             self.matrix, self.n_clusters, self.cut, lower_bound=True, **self.search
         )
 
     @property
     def search(self) -> dict[str, Any]:
-        """The settings that ``partition`` takes."""
-        able = [effort for effort, most in MOST_NODES.items() if self.n <= most]
-        effort = self.settings["effort"] if self.settings["effort"] in able else able[-1]
-        chosen: dict[str, Any] = {"effort": effort, "random_state": self.settings["random_state"]}
-        return {**chosen, "init": self.labels} if self.settings["init"] else chosen
+        """The keyword arguments of ``partition``."""
+        efforts = [effort for effort, most in MOST_NODES.items() if self.n <= most]
+        effort = self.settings["effort"] if self.settings["effort"] in efforts else efforts[-1]
+        options: dict[str, Any] = {"effort": effort, "random_state": self.settings["random_state"]}
+        return {**options, "init": self.labels} if self.settings["init"] else options
 
     def with_edges(self, keep: np.ndarray) -> GraphCase:
-        """Return the case with some of its edges only."""
+        """Return the case with a subset of its edges."""
         return replace(self, i=self.i[keep], j=self.j[keep], weights=self.weights[keep])
 
     def without(self, start: int, stop: int) -> GraphCase:
-        """Return the case without some nodes, with as many clusters as that leaves."""
-        gone = stop - start
-        n, n_clusters = self.n - gone, min(self.n_clusters, self.n - gone)
+        """Return the case without the nodes from ``start`` to ``stop``."""
+        removed = stop - start
+        n, n_clusters = self.n - removed, min(self.n_clusters, self.n - removed)
         inside = [(start <= end) & (end < stop) for end in (self.i, self.j)]
-        less = self.with_edges(~(inside[0] | inside[1]))
+        smaller = self.with_edges(~(inside[0] | inside[1]))
         labels = np.delete(self.labels, slice(start, stop))
         cut = self.cut if isinstance(self.cut, str) else np.delete(self.cut, slice(start, stop))
         return replace(
-            less,
+            smaller,
             n=n,
-            i=less.i - gone * (less.i >= stop),
-            j=less.j - gone * (less.j >= stop),
+            i=smaller.i - removed * (smaller.i >= stop),
+            j=smaller.j - removed * (smaller.j >= stop),
             cut=cut,
             n_clusters=n_clusters,
             labels=_exactly(labels, n_clusters),
@@ -138,7 +137,7 @@ class GraphCase:
 
 @dataclass(frozen=True, eq=False)
 class PointsCase:
-    """Samples, how to make a graph of them, and a number of clusters."""
+    """Samples, options of their graph, and a number of clusters."""
 
     seed: int
     number: int
@@ -158,11 +157,11 @@ class PointsCase:
 
     @property
     def samples(self) -> Any:
-        """X as it is passed."""
+        """The dense or sparse X that is passed to leastcut."""
         return sp.csr_array(self.X) if self.sparse else self.X
 
     def estimator(self, **changes: Any) -> leastcut.SpectralClustering:
-        """Return the estimator, not fitted."""
+        """Return the estimator before fitting."""
         options = {"affinity": self.affinity, "n_neighbors": self.n_neighbors, **self.settings}
         return leastcut.SpectralClustering(self.n_clusters, **{**options, **changes})
 
@@ -173,7 +172,9 @@ Case = GraphCase | PointsCase
 def case_of(seed: int, number: int) -> Case:
     """Return the case of two integers."""
     rng = np.random.default_rng([seed, number])
-    return _points(rng, seed, number) if rng.random() < POINTS_SHARE else _graph(rng, seed, number)
+    return (
+        _points(rng, seed, number) if rng.random() < POINTS_FRACTION else _graph(rng, seed, number)
+    )
 
 
 def _graph(rng: np.random.Generator, seed: int, number: int) -> GraphCase:
@@ -186,20 +187,20 @@ def _graph(rng: np.random.Generator, seed: int, number: int) -> GraphCase:
         high = -rng.uniform(0.0, rng.choice([15.0, 15.0, 300.0]))
         low = max(-300.0, high - float(rng.choice([0.0, 5.0, 20.0])))
         weights = np.where(shape.weak, 10.0 ** rng.uniform(low, high, i.size), weights)
-    # Self-loops of a share of the nodes, light or heavy.
+    # Add light or heavy self-loops to a fraction of the nodes.
     loops = np.flatnonzero(rng.random(n) < rng.choice([0.0, 0.0, 0.3, 1.0]))
     powers = ([0.0], [3.0], [0.0, 12.0], [0.0, 100.0])[rng.integers(4)]
     heavy = 10.0 ** rng.choice(powers, size=loops.size)
     i, j = np.concatenate([i, loops]), np.concatenate([j, loops])
-    # Light edges beside even loops: single moves hardly see where the optimum is.
+    # Light edges with equal loops make the optimum hard to find by single moves.
     weights = weights * (1e-3 if loops.size == n and rng.random() < 0.5 else 1.0)
     weights = np.concatenate([weights, draw_weights(rng, loops.size) * heavy])
     cut: Any = rng.choice(["normalized", "normalized", "ratio", "ratio", "given"])
     if cut == "normalized":
-        # It is not defined where a node has nothing, which is for another law.
-        alone = np.setdiff1d(np.arange(n), np.concatenate([i, j]))
-        i, j = np.concatenate([i, alone]), np.concatenate([j, alone])
-        weights = np.concatenate([weights, draw_weights(rng, alone.size)])
+        # The normalized cut is undefined for isolated nodes; add loops to them.
+        isolated = np.setdiff1d(np.arange(n), np.concatenate([i, j]))
+        i, j = np.concatenate([i, isolated]), np.concatenate([j, isolated])
+        weights = np.concatenate([weights, draw_weights(rng, isolated.size)])
     cut = str(cut) if cut != "given" else draw_weights(rng, n)
     if rng.random() < 0.1:
         with np.errstate(over="ignore", under="ignore"):
@@ -227,7 +228,7 @@ def _points(rng: np.random.Generator, seed: int, number: int) -> PointsCase:
     )
     shape = str(rng.choice(list(CLOUDS)))
     X = CLOUDS[shape](rng, n, features)
-    # All samples in another unit, or some of them, or some of the features.
+    # Scale all samples, some samples, or one feature.
     X = X * rng.choice([1.0, 1.0, 1e-170, 1e-100, 1e-8, 1e8, 1e100, 1e160])
     if rng.random() < 0.2:
         some = rng.random(n) < rng.choice([0.1, 0.5])
@@ -250,7 +251,7 @@ def _points(rng: np.random.Generator, seed: int, number: int) -> PointsCase:
 
 
 def draw_weights(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return positive weights: equal, integers, uniform, or over any span."""
+    """Return positive weights: equal, integers, uniform, or over several orders of magnitude."""
     kind = rng.choice(["equal", "integers", "uniform", "span", "span", "two"])
     if kind == "equal":
         return np.ones(count)
@@ -265,7 +266,7 @@ def draw_weights(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _ends(rng: np.random.Generator, lowest: float = -150.0) -> tuple[float, float]:
-    """Return the exponents between which weights lie, from ``lowest`` up to at most 150."""
+    """Return the smallest and largest exponent of weights, from ``lowest`` to at most 150."""
     span = float(rng.choice(SPANS))
     low = float(np.clip(-rng.choice([0.0, 0.5, 1.0]) * span, lowest, 0.0))
     return low, min(150.0, low + span)
@@ -274,22 +275,22 @@ def _ends(rng: np.random.Generator, lowest: float = -150.0) -> tuple[float, floa
 def _merged(
     i: np.ndarray, j: np.ndarray, weights: np.ndarray, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which edges to keep of those given twice, and their weights; zeros are no edges."""
+    """Return the indices of unique edges of positive weight, and their weights."""
     _, first = np.unique(i * n + j, return_index=True)
     first = first[weights[first] > 0]
     return first, weights[first]
 
 
 def _count(rng: np.random.Generator, n: int) -> int:
-    """Return a number of clusters, often one at an end of what is possible."""
+    """Return a number of clusters, often near 1 or n."""
     several = int(rng.integers(2, max(3, min(n, 12))))
     many = int(rng.integers(1, n + 1))
-    wanted = int(rng.choice([1, 2, n - 1, n, several, many], p=[0.04, 0.3, 0.08, 0.04, 0.44, 0.1]))
-    return int(np.clip(wanted, 1, n))
+    count = int(rng.choice([1, 2, n - 1, n, several, many], p=[0.04, 0.3, 0.08, 0.04, 0.44, 0.1]))
+    return int(np.clip(count, 1, n))
 
 
 def _exactly(labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return labels with every one of 0..n_clusters-1 among them."""
+    """Return labels 0..n_clusters-1 without empty clusters."""
     labels = np.minimum(labels, n_clusters - 1)
     labels[:n_clusters] = np.arange(n_clusters)
     return labels

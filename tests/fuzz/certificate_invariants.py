@@ -1,59 +1,60 @@
-"""Laws of certificates: what is proven is not above what rational arithmetic finds."""
+"""Invariants of certificates, compared with rational arithmetic."""
 
 from __future__ import annotations
 
 import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
-from fuzz.outcome import at_most, only_if, require, shown
+from fuzz.outcome import assume, at_most, require, shown
 from leastcut.bounds.dual_prices import DualPriceBound
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.problem import as_problem
 
 MOST_CERTIFIED = 300
-"""Nodes up to which a certificate is tried: a round takes longer than a law may, beyond."""
+"""Nodes up to which certificates are checked; rounds take too long for more."""
 
 SECONDS = 1.0
-"""Time that a certificate gets."""
+"""Time limit of a certificate."""
 
 ROUNDS = 5
-"""Rounds of each bound that are made."""
+"""Rounds of each bound."""
 
 
 def certificate_is_below_cuts(case: GraphCase) -> None:
-    """The bound of `certify` is not above any cut known, and its labels are never worse."""
-    only_if(case.n <= MOST_CERTIFIED)
+    """The bound of `certify` is at most any known cut value, and its labels are never worse."""
+    assume(case.n <= MOST_CERTIFIED)
     call = f"leastcut.certify(S, labels, cut, time_limit={SECONDS}, random_state=0)"
     proven = leastcut.certify(
         case.matrix, case.labels, case.cut, time_limit=SECONDS, random_state=0
     )
-    given, found = case.exact.value(case.labels), case.exact.value(case.found.labels)
-    own, bound = case.exact.value(proven.labels), proven.lower_bound
+    initial, other = case.exact.value(case.labels), case.exact.value(case.partition.labels)
+    final, bound = case.exact.value(proven.labels), proven.lower_bound
     require(bound is not None and bound >= 0, f"the bound is {bound!r}", call)
-    least = min(given, found, own)
+    least = min(initial, other, final)
     require(at_most(bound, least), f"{bound!r} above a cut of {shown(least)}", call)
-    require(at_most(float(own), given), f"{shown(own)} above {shown(given)}, which was given", call)
+    message = f"{shown(final)} above {shown(initial)}, the value of the initial labels"
+    require(at_most(float(final), initial), message, call)
 
 
 def bounds_are_below_optimum(case: GraphCase) -> None:
-    """No round of the semidefinite bound, nor of prices, is above the optimum (≤ 7 nodes)."""
-    only_if(case.n <= MOST_ENUMERATED and 1 < case.n_clusters < case.n)
-    only_if(case.exact.value(case.labels) > 0)
+    """Semidefinite and column generation bounds are at most the optimum (up to 7 nodes)."""
+    assume(case.n <= MOST_ENUMERATED and 1 < case.n_clusters < case.n)
+    assume(case.exact.value(case.labels) > 0)
     problem, c, optimum = as_problem(case.matrix, case.cut), case.n_clusters, case.exact.optimum
     bounds = {
         "SemidefiniteBound": SemidefiniteBound(problem, c),
-        "PriceBound": DualPriceBound(problem, c, case.labels),
+        "DualPriceBound": DualPriceBound(problem, c, case.labels),
     }
-    for name, rising in bounds.items():
+    for name, proof in bounds.items():
         before = 0.0
         for _ in range(ROUNDS):
-            going = rising.improve()
-            require(rising.bound >= before, f"{name} fell to {rising.bound!r}", name)
+            may_improve = proof.improve()
+            require(proof.bound >= before, f"{name} fell to {proof.bound!r}", name)
             require(
-                at_most(rising.bound, optimum),
-                f"{name} is {rising.bound!r}, above the optimum {shown(optimum)}",
+                at_most(proof.bound, optimum),
+                f"{name} is {proof.bound!r}, above the optimum {shown(optimum)}",
                 name,
             )
-            before = rising.bound
-            if not going:
+            before = proof.bound
+            if not may_improve:
                 break

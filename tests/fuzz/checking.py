@@ -1,4 +1,4 @@
-"""A trial: one case under all of its laws; and, where one is broken, the smallest case that is."""
+"""Check a case against all invariants, and shrink cases that violate one."""
 
 from __future__ import annotations
 
@@ -11,83 +11,83 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fuzz.cases import Case, GraphCase, PointsCase
-from fuzz.invariants import ERRORS, laws_of
-from fuzz.outcome import Broken, Inapplicable, is_refusal
+from fuzz.invariants import ERRORS, invariants_of
+from fuzz.outcome import NotApplicable, Violation, is_refusal
 
-SHRINKING = 8.0
-"""Seconds that making a broken case smaller may take."""
+SHRINK_SECONDS = 8.0
+"""Time limit for shrinking a case."""
 
-HELD, REFUSED, BROKEN = "held", "refused", "broken"
+HOLDS, REFUSED, VIOLATED = "holds", "rejected", "violated"
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What one law said of one case."""
+    """The outcome of checking one invariant on one case."""
 
-    law: str
+    invariant: str
     outcome: str
     message: str = ""
     code: str = ""
     within: str = ""
 
 
-def try_law(case: Case, name: str) -> Verdict | None:
-    """Return what a law says of a case, or None where it says nothing."""
+def check_invariant(case: Case, name: str) -> Verdict | None:
+    """Return the verdict of an invariant on a case, or None if it does not apply."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         try:
-            laws_of(case)[name](case)
-        except Inapplicable:
+            invariants_of(case)[name](case)
+        except NotApplicable:
             return None
-        except Broken as broken:
-            return Verdict(name, BROKEN, str(broken), broken.code, name)
+        except Violation as violation:
+            return Verdict(name, VIOLATED, str(violation), violation.code, name)
         except Exception as error:
             if is_refusal(error):
                 return Verdict(name, REFUSED, str(error))
-            return Verdict(ERRORS, BROKEN, _told(error), f"# within law {name!r}", name)
-    return Verdict(name, HELD)
+            return Verdict(ERRORS, VIOLATED, _in_words(error), f"# in invariant {name!r}", name)
+    return Verdict(name, HOLDS)
 
 
-def try_case(case: Case, tell: Callable[[str], object] = lambda name: None) -> list[Verdict]:
-    """Try every law on a case, telling which one is next."""
+def check_case(case: Case, report: Callable[[str], object] = lambda name: None) -> list[Verdict]:
+    """Check all invariants on a case, calling ``report`` with the name of each before."""
     if isinstance(case, GraphCase):
-        _ = case.kept
-    found = []
-    for name in laws_of(case):
-        tell(name)
-        verdict = try_law(case, name)
+        _ = case.originals
+    verdicts = []
+    for name in invariants_of(case):
+        report(name)
+        verdict = check_invariant(case, name)
         if verdict is not None:
-            found.append(verdict)
-    # An error counts once for a case, however many laws met with it.
-    errors = [verdict for verdict in found if verdict.law == ERRORS]
-    others = [verdict for verdict in found if verdict.law != ERRORS]
-    return [*others, *(errors[:1] or [Verdict(ERRORS, HELD)])]
+            verdicts.append(verdict)
+    # Count an error once per case, even if several invariants raise it.
+    errors = [verdict for verdict in verdicts if verdict.invariant == ERRORS]
+    others = [verdict for verdict in verdicts if verdict.invariant != ERRORS]
+    return [*others, *(errors[:1] or [Verdict(ERRORS, HOLDS)])]
 
 
 def shrunk(case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
-    """Return a smaller case that breaks the same law, and what it says of that one."""
-    deadline = time.monotonic() + SHRINKING
+    """Return a smaller case that violates the same invariant, and its verdict."""
+    deadline = time.monotonic() + SHRINK_SECONDS
     again = True
     while again:
         again = False
         for smaller in _smaller(case):
             if time.monotonic() > deadline:
                 return case, verdict
-            told = try_law(smaller, verdict.within)
-            if told is not None and told.outcome == BROKEN and told.law == verdict.law:
-                case, verdict, again = smaller, told, True
+            new = check_invariant(smaller, verdict.within)
+            if new is not None and (new.outcome, new.invariant) == (VIOLATED, verdict.invariant):
+                case, verdict, again = smaller, new, True
                 break
     return case, verdict
 
 
 def _smaller(case: Case) -> Iterator[Case]:
-    """Yield cases that are a little simpler."""
+    """Yield slightly simpler cases."""
     if isinstance(case, PointsCase):
         for few in (case.n // 2, case.n - case.n // 4, case.n - 1):
             if max(1, case.n_clusters) <= few < case.n:
                 yield replace(case, X=case.X[:few])
         return
-    # Half of the nodes, a quarter, and so on down to one.
+    # Remove half of the nodes, a quarter, and so on down to one.
     size = case.n // 2
     while size > 0 and case.n > 2:
         for start in range(0, case.n - size + 1, size):
@@ -104,9 +104,9 @@ def _smaller(case: Case) -> Iterator[Case]:
             yield replace(case, cut=simple)
 
 
-def _told(error: Exception) -> str:
-    """Return an error with the last place in leastcut that it came through."""
+def _in_words(error: Exception) -> str:
+    """Return the message of an error with its innermost line in leastcut."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if "leastcut" in frame.filename] or frames
-    where = f"{inside[-1].filename.rsplit('/', 1)[-1]}:{inside[-1].lineno}" if inside else "?"
-    return f"{type(error).__name__} at {where}: {str(error)[:300]}"
+    line = f"{inside[-1].filename.rsplit('/', 1)[-1]}:{inside[-1].lineno}" if inside else "?"
+    return f"{type(error).__name__} at {line}: {str(error)[:300]}"

@@ -1,5 +1,5 @@
-"""What laws compare with: cut values in rational arithmetic, optima by enumeration, eigenvalues
-to hundreds of digits. Slow and obvious on purpose; nothing here comes from leastcut.
+"""Reference values: cut values in rational arithmetic, optima by enumeration, and eigenvalues to
+hundreds of digits. Independent of leastcut, and simple rather than fast.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from fuzz.cases import GraphCase
 
 MOST_ENUMERATED = 7
-"""Nodes up to which all partitions are gone through: 350 of 7 nodes at most for one c."""
+"""Nodes up to which all partitions are enumerated, at most 350 for one number of clusters."""
 
 MOST_DECIMAL = 9
 """Nodes up to which eigenvalues are computed in decimal arithmetic."""
 
 ROTATIONS = 40
-"""Sweeps of Jacobi's method after which eigenvalues count as found; a dozen is the rule."""
+"""Maximum number of sweeps of Jacobi's method, which usually needs a dozen."""
 
 
 class Exact:
-    """A case in whole numbers: every double is one, times a power of two."""
+    """A case in integer arithmetic: every double is an integer times a power of two."""
 
     def __init__(self, case: GraphCase) -> None:
         self.case = case
-        weights, shift = _whole(case.weights)
+        weights, shift = _integers(case.weights)
         self.edges = list(zip(case.i.tolist(), case.j.tolist(), weights, strict=True))
         if isinstance(case.cut, str) and case.cut == "normalized":
             self.b, b_shift = [0] * case.n, shift
@@ -39,8 +39,8 @@ class Exact:
                 if i != j:
                     self.b[j] += w
         else:
-            self.b, b_shift = _whole(np.ones(case.n) if isinstance(case.cut, str) else case.cut)
-        # What a quotient of whole numbers is multiplied by to be a cut value.
+            self.b, b_shift = _integers(np.ones(case.n) if isinstance(case.cut, str) else case.cut)
+        # The factor from a quotient of these integers to a cut value.
         self.unit = Fraction(2**b_shift, 2**shift)
 
     def value(self, labels: Sequence[int] | np.ndarray) -> Fraction:
@@ -60,11 +60,11 @@ class Exact:
 
     @cached_property
     def optimum(self) -> Fraction:
-        """The smallest value of any partition into as many clusters as the case asks for."""
+        """The smallest cut value of all partitions into n_clusters clusters."""
         return min(map(self.value, partitions(self.case.n, self.case.n_clusters)))
 
     def best_move(self, labels: np.ndarray) -> tuple[Fraction, int, int]:
-        """Return the smallest value after one move that empties no cluster, the node and where."""
+        """Return the smallest value after a single move, the moved node and its new cluster."""
         best, sizes = (self.value(labels), -1, -1), np.bincount(labels)
         for node in range(self.case.n):
             if sizes[labels[node]] == 1:
@@ -79,7 +79,7 @@ class Exact:
     def eigenvalue_sum(self) -> Fraction:
         """The sum of the c smallest eigenvalues of A, from Jacobi's method in decimal arithmetic.
 
-        With digits for the whole span of the entries, the smallest eigenvalue is right as well.
+        The number of digits covers the range of the entries, so small eigenvalues are accurate.
         """
         n = self.case.n
         edges = [edge for edge in self.edges if edge[0] != edge[1]]
@@ -89,7 +89,6 @@ class Exact:
         loads = [0.302 * b.bit_length() for b in self.b]
         span = max(sizes) - min(sizes) + max(loads) - min(loads)
         with localcontext() as context:
-            # As many digits as the entries span, twice, and some: then the smallest one counts.
             context.prec = 60 + 2 * int(span)
             context.Emax, context.Emin = 10**9, -(10**9)
             root = [Decimal(b).sqrt() for b in self.b]
@@ -103,10 +102,10 @@ class Exact:
             return max(Fraction(0), Fraction(total)) * self.unit
 
 
-def _whole(values: np.ndarray) -> tuple[list[int], int]:
-    """Return whole numbers, and s such that each divided by 2^s is the value given."""
+def _integers(values: np.ndarray) -> tuple[list[int], int]:
+    """Return integers and s such that the values are the integers divided by 2^s."""
     ratios = [float(value).as_integer_ratio() for value in values]
-    # Denominators are powers of two, so that the largest is a multiple of each.
+    # Denominators are powers of two, so the largest is a multiple of all.
     most = max((below for _, below in ratios), default=1)
     return [above * (most // below) for above, below in ratios], most.bit_length() - 1
 
@@ -153,10 +152,10 @@ def partitions(n: int, c: int) -> Iterator[list[int]]:
 
 
 def frame_sum(case: GraphCase, labels: np.ndarray) -> float:
-    """Return an upper bound on the sum of the c smallest eigenvalues, c up to the clusters given.
+    """Return an upper bound on the sum of the c smallest eigenvalues from at least c clusters.
 
-    On the span of the clusters' indicators A is a small matrix of sums of positive numbers, which
-    hold their relative accuracy however small they are beside the edges inside the clusters.
+    Restricted to the span of the indicators of the clusters, A is a small matrix of sums of
+    positive numbers, which are accurate even if edges inside clusters are much heavier.
     """
     matrix, k = case.matrix, int(labels.max()) + 1
     b = node_weights(case)
@@ -174,7 +173,7 @@ def frame_sum(case: GraphCase, labels: np.ndarray) -> float:
 
 
 def node_weights(case: GraphCase) -> np.ndarray:
-    """Return the weights b of the case's nodes."""
+    """Return the node weights b of a case."""
     if not isinstance(case.cut, str):
         return case.cut
     degrees = np.asarray(case.matrix.sum(axis=1)).reshape(-1)

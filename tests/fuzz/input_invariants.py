@@ -1,4 +1,4 @@
-"""Laws of what goes in: the same thing told otherwise is the same, and what is wrong is refused."""
+"""Invariants of input: equivalent input gives equal results, and invalid input raises."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import leastcut
 from fuzz.bound_invariants import VALUE_SLACK
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
-from fuzz.outcome import close, is_refusal, only_if, require, shown
+from fuzz.outcome import assume, close, is_refusal, require, shown
 
 WRONG_GRAPHS = (
     "S + np.nan",
@@ -94,33 +94,33 @@ WRONG_CALLS = (
     "leastcut.discretize(S)",
     "leastcut.cut_path(S, 5)",
 )
-"""Calls that must be refused, whatever the case."""
+"""Calls that must raise for every case."""
 
 
 def order_does_not_matter(case: GraphCase) -> None:
-    """Nodes in another order leave `cut_value` and the optimum as they are."""
+    """Permuting the nodes changes neither `cut_value` nor the optimum."""
     order = np.random.default_rng(case.number).permutation(case.n)
     matrix = sp.csr_array(case.matrix[order][:, order])
     cut = case.cut if isinstance(case.cut, str) else case.cut[order]
-    _check_same(case, matrix, cut, case.labels[order], 0, "in another order")
+    _check_invariance(case, matrix, cut, case.labels[order], 0, "in another order")
 
 
 def units_do_not_matter(case: GraphCase) -> None:
-    """All weights times a power of two leave cuts and the optimum the same but for that factor."""
+    """Scaling all weights by a power of two scales cut values and the optimum accordingly."""
     exponent = int(np.random.default_rng(case.number).choice([-40, -3, 5, 60]))
     smallest = case.weights.min(initial=1.0)
-    # Multiplied, no number is to leave the doubles of full precision.
-    only_if(smallest > 1e-280 and case.weights.max(initial=1.0) < 1e280)
+    # Scaled weights must be normal doubles.
+    assume(smallest > 1e-280 and case.weights.max(initial=1.0) < 1e280)
     matrix = sp.csr_array(case.matrix * 2.0**exponent)
     power = 0 if isinstance(case.cut, str) and case.cut == "normalized" else exponent
-    _check_same(case, matrix, case.cut, case.labels, power, f"times 2^{exponent}")
+    _check_invariance(case, matrix, case.cut, case.labels, power, f"times 2^{exponent}")
 
 
 def formats_do_not_matter(case: GraphCase) -> None:
-    """Dense, sparse and list formats, split entries and narrower types give the same value."""
-    only_if(case.n <= 40)
+    """Dense, sparse and list formats, duplicate entries and small dtypes give the same value."""
+    assume(case.n <= 40)
     matrix = case.matrix
-    true = leastcut.cut_value(matrix, case.labels, case.cut)
+    expected = leastcut.cut_value(matrix, case.labels, case.cut)
     forms = {"toarray()": matrix.toarray(), "tocsc()": matrix.tocsc(), "tocoo()": matrix.tocoo()}
     forms["toarray().tolist()"] = matrix.toarray().tolist()
     halves = matrix.tocoo()
@@ -132,21 +132,21 @@ def formats_do_not_matter(case: GraphCase) -> None:
         forms["astype(int8)"] = matrix.astype(np.int8)
         twice = np.full(rows.size, 130, dtype=np.uint8)
         split = sp.coo_array((twice, (rows, columns)), shape=matrix.shape)
-        got = leastcut.cut_value(split, case.labels, "ratio")
+        value = leastcut.cut_value(split, case.labels, "ratio")
         wide = leastcut.cut_value(split.astype(float), case.labels, "ratio")
-        require(got == wide, f"uint8 entries given twice give {got!r}, as floats {wide!r}")
+        require(value == wide, f"duplicate uint8 entries give {value!r}, as floats {wide!r}")
     for name, form in forms.items():
-        got = leastcut.cut_value(form, case.labels, case.cut)
+        value = leastcut.cut_value(form, case.labels, case.cut)
         require(
-            abs(got - true) <= 1e-12 * true,
-            f"{got!r}, and as CSR {true!r}",
+            abs(value - expected) <= 1e-12 * expected,
+            f"{value!r}, but {expected!r} as CSR",
             f"leastcut.cut_value(S.{name}, labels, cut)",
         )
 
 
 def refusals_agree(case: GraphCase) -> None:
-    """A graph or a cut that one function refuses for its range is refused by all of them."""
-    only_if(case.n <= 40)
+    """A graph or a cut whose range one function rejects is rejected by all functions."""
+    assume(case.n <= 40)
     S, c, cut, labels = case.matrix, case.n_clusters, case.cut, case.labels
     calls = {
         "cut_value(S, labels, cut)": lambda: leastcut.cut_value(S, labels, cut),
@@ -160,74 +160,74 @@ def refusals_agree(case: GraphCase) -> None:
     }
     if case.n <= MOST_ENUMERATED:
         calls["exact_partition(S, n_clusters, cut)"] = lambda: leastcut.exact_partition(S, c, cut)
-    refused = {}
+    rejected = {}
     for name, call in calls.items():
         try:
             call()
         except ValueError as error:
             if not is_refusal(error):
                 raise
-            refused[name] = error
-    if len(refused) == len(calls):
-        raise next(iter(refused.values()))
-    accepted = [name for name in calls if name not in refused]
+            rejected[name] = error
+    if len(rejected) == len(calls):
+        raise next(iter(rejected.values()))
+    accepted = [name for name in calls if name not in rejected]
     require(
-        not refused,
-        f"{', '.join(refused)} refused: {next(iter(refused.values()), '')} "
+        not rejected,
+        f"{', '.join(rejected)} raised: {next(iter(rejected.values()), '')} "
         f"But {', '.join(accepted)} did not.",
-        "\n".join(f"leastcut.{name}" for name in [*refused, *accepted]),
+        "\n".join(f"leastcut.{name}" for name in [*rejected, *accepted]),
     )
 
 
-def wrong_input_is_refused(case: GraphCase) -> None:
-    """Wrong input raises ValueError or TypeError, and is never answered."""
-    # The calls are the same whatever the case, so that one in ten is enough.
-    only_if(case.n <= MOST_ENUMERATED and case.number % 10 == 0)
+def invalid_input_raises(case: GraphCase) -> None:
+    """Invalid input raises ValueError or TypeError."""
+    # The calls hardly depend on the case, so one in ten is enough.
+    assume(case.n <= MOST_ENUMERATED and case.number % 10 == 0)
     names = {
         "np": np, "leastcut": leastcut, "S": case.matrix.toarray(), "n": case.n,
         "n_clusters": case.n_clusters, "cut": case.cut, "labels": case.labels,
     }  # fmt: skip
-    answered = []
+    failures = []
     with warnings.catch_warnings():
-        # A warning is no refusal, whatever it says.
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # a warning is not enough
         for call in WRONG_CALLS:
             try:
                 eval(call, names)
             except (ValueError, TypeError):
                 continue
             except Exception as error:
-                answered.append(f"{call}  # {type(error).__name__}: {error}")
+                failures.append(f"{call}  # {type(error).__name__}: {error}")
             else:
-                answered.append(call)
-    require(not answered, f"{len(answered)} wrong calls were answered", "\n".join(answered))
+                failures.append(call)
+    require(not failures, f"{len(failures)} invalid calls did not raise", "\n".join(failures))
 
 
 def input_is_unchanged(case: GraphCase) -> None:
-    """The caller's arrays are as they were before all calls of a case."""
+    """No call changes the caller's arrays."""
     fresh, matrix = replace(case).matrix, case.matrix
     for name in ("data", "indices", "indptr"):
         same = np.array_equal(getattr(matrix, name), getattr(fresh, name))
         require(same, f"S.{name} was changed")
-    for name, before in case.kept.items():
+    for name, before in case.originals.items():
         require(np.array_equal(getattr(case, name), before), f"{name} was changed")
 
 
-def _check_same(
+def _check_invariance(
     case: GraphCase, matrix: sp.csr_array, cut: Any, labels: np.ndarray, power: int, words: str
 ) -> None:
-    """Check the value of labels, and the optimum, of a case told in other words."""
+    """Check the cut value and the optimum of a permuted or scaled case."""
     factor = Fraction(2) ** power
-    true = case.exact.value(case.labels) * factor
-    got = leastcut.cut_value(matrix, labels, cut)
+    expected = case.exact.value(case.labels) * factor
+    value = leastcut.cut_value(matrix, labels, cut)
     require(
-        close(got, true, VALUE_SLACK, 2 * case.n_clusters), f"{got!r} {words}, not {shown(true)}"
+        close(value, expected, VALUE_SLACK, 2 * case.n_clusters),
+        f"cut_value is {value!r} {words}, expected {shown(expected)}",
     )
     if case.n <= MOST_ENUMERATED:
         best = leastcut.exact_partition(matrix, case.n_clusters, cut)
-        true = case.exact.optimum * factor
+        expected = case.exact.optimum * factor
         require(
-            close(best.cut_value, true, VALUE_SLACK, 2 * case.n_clusters),
-            f"an optimum of {best.cut_value!r} {words}, not {shown(true)}",
+            close(best.cut_value, expected, VALUE_SLACK, 2 * case.n_clusters),
+            f"the optimum is {best.cut_value!r} {words}, expected {shown(expected)}",
             "leastcut.exact_partition(S, n_clusters, cut)",
         )

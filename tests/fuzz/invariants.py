@@ -1,8 +1,8 @@
-"""Every law, by name: the one list that the programme, its counts and the documentation read.
+"""All invariants by name.
 
-A law is a function of a case. It returns nothing when it holds, raises
-:class:`~fuzz.outcome.Broken` when it does not and :class:`~fuzz.outcome.Inapplicable` when it says
-nothing of the case. The first line of its docstring is its text in the documentation.
+An invariant is a function of a case that raises :class:`~fuzz.outcome.Violation` if it does not
+hold, and :class:`~fuzz.outcome.NotApplicable` if the case does not meet its premise. The first line
+of its docstring is its description in ``docs/invariants.md``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fuzz import (
 )
 from fuzz.cases import Case, GraphCase, PointsCase
 
-GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
+GRAPH_INVARIANTS: dict[str, Callable[[GraphCase], None]] = {
     "value": bound_invariants.value_is_exact,
-    "found value": bound_invariants.found_value_is_exact,
+    "found value": bound_invariants.reported_value_is_exact,
     "bound": bound_invariants.bound_is_below_cuts,
     "reported bound": bound_invariants.reported_bound_is_below_cuts,
     "bound and optimum": bound_invariants.bound_is_below_optimum,
@@ -53,8 +53,8 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "units": input_invariants.units_do_not_matter,
     "formats": input_invariants.formats_do_not_matter,
     "refusals": input_invariants.refusals_agree,
-    "malformed": malformed_invariants.malformed_is_refused,
-    "wrong input": input_invariants.wrong_input_is_refused,
+    "malformed": malformed_invariants.malformed_is_rejected,
+    "wrong input": input_invariants.invalid_input_raises,
     "unchanged": input_invariants.input_is_unchanged,
     "isolated": learned_invariants.isolated_nodes_join_their_neighbors,
     "views": view_invariants.objective_is_exact,
@@ -62,9 +62,9 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "effort for views": view_invariants.views_lose_nothing,
     "views again": view_invariants.views_are_cut_alike_again,
 }
-"""Laws of graphs."""
+"""Invariants of graphs."""
 
-POINT_LAWS: dict[str, Callable[[PointsCase], None]] = {
+POINT_INVARIANTS: dict[str, Callable[[PointsCase], None]] = {
     "fit": point_invariants.fit_is_a_cut,
     "fit bound": point_invariants.fit_bound_is_below_cut,
     "fit again": point_invariants.fit_is_the_same_again,
@@ -80,23 +80,24 @@ POINT_LAWS: dict[str, Callable[[PointsCase], None]] = {
     "anchor refine": anchor_invariants.refinement_never_hurts,
     "anchor threads": anchor_invariants.threads_do_not_matter,
 }
-"""Laws of samples."""
+"""Invariants of samples."""
 
 ERRORS, ENDS = "errors", "ends"
 
-CASE_LAWS = {
-    ERRORS: "Nothing raises but a refusal on entry, and nothing gives a RuntimeWarning.",
-    ENDS: "The calls of every law end within 60 s of work.",
+CASE_INVARIANTS = {
+    ERRORS: "No function raises, except to reject its input, or issues a RuntimeWarning.",
+    ENDS: "The calls of each invariant take at most 60 s of CPU time.",
 }
-"""Laws that are held while the others are tried."""
+"""Invariants that are checked together with the others."""
 
 
-def laws_of(case: Case) -> dict[str, Callable[..., None]]:
-    """Return the laws that a case can be tried on."""
-    return dict(GRAPH_LAWS if isinstance(case, GraphCase) else POINT_LAWS)
+def invariants_of(case: Case) -> dict[str, Callable[..., None]]:
+    """Return the invariants for a kind of case."""
+    return dict(GRAPH_INVARIANTS if isinstance(case, GraphCase) else POINT_INVARIANTS)
 
 
-def texts() -> dict[str, str]:
-    """Return every law in words, by name."""
-    stated = {**GRAPH_LAWS, **POINT_LAWS}
-    return {name: (law.__doc__ or "").splitlines()[0] for name, law in stated.items()} | CASE_LAWS
+def descriptions() -> dict[str, str]:
+    """Return the descriptions of all invariants, by name."""
+    functions = {**GRAPH_INVARIANTS, **POINT_INVARIANTS}
+    first_lines = {name: (check.__doc__ or "").split("\n")[0] for name, check in functions.items()}
+    return first_lines | CASE_INVARIANTS

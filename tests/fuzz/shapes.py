@@ -1,6 +1,7 @@
-"""The shapes of random graphs: who is joined to whom, and which of the edges are weak links.
+"""Shapes of random graphs and point clouds.
 
-Every shape takes a generator and about how many nodes are wanted, and returns a :class:`Shape`.
+A shape is a function of a random generator and an approximate number of nodes that returns a
+:class:`Shape`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """Edges between nodes 0..n-1, each once, and what else a shape says of its graph.
+    """The edges of a graph with nodes 0..n-1, and optional properties.
 
-    ``weak`` marks edges that are links between groups, ``weights`` are given where the shape has
-    its own, and ``groups`` is the number of clusters one would look for, or 0.
+    ``weak`` marks edges between groups, ``weights`` are the edge weights of shapes that determine
+    them, and ``groups`` is the natural number of clusters, or 0.
     """
 
     n: int
@@ -32,7 +33,7 @@ def _all_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cliques(rng: np.random.Generator, n: int) -> Shape:
-    """Cliques, some pairs of which are joined by one weak link each."""
+    """Cliques with single weak edges between some of them."""
     size = int(rng.integers(1, max(2, min(20, n // 2)) + 1))
     count = max(2, n // size)
     inner_i, inner_j = _all_pairs(size)
@@ -47,8 +48,8 @@ def cliques(rng: np.random.Generator, n: int) -> Shape:
 
 
 def weak_links(rng: np.random.Generator, n: int) -> Shape:
-    """Even cliques with links of 1e-14 to 1: eigenvalues that are small, but not as rounding is."""
-    # Large enough for iterative solvers, to which these are the hardest.
+    """Cliques with weak edges of 1e-14 to 1: small eigenvalues above the rounding error."""
+    # Large enough for iterative solvers, which have most difficulties with these.
     n = int(rng.integers(400, 700)) if n > 40 else n
     shape = cliques(rng, n)
     weights = 10.0 ** (rng.uniform(-14, -4) + rng.uniform(0, 5, size=shape.i.size))
@@ -58,7 +59,7 @@ def weak_links(rng: np.random.Generator, n: int) -> Shape:
 
 
 def hierarchy(rng: np.random.Generator, n: int) -> Shape:
-    """A binary tree of groups, each level joined ever more weakly than the one inside it."""
+    """Nested groups, where each level has weaker edges than the one inside it."""
     n = 2 ** max(1, int(np.log2(n)))
     i, j = _all_pairs(n)
     level = np.frexp((i ^ j).astype(float))[1]
@@ -68,7 +69,7 @@ def hierarchy(rng: np.random.Generator, n: int) -> Shape:
 
 
 def grid(rng: np.random.Generator, n: int) -> Shape:
-    """A rectangular grid, with or without borders (then a torus)."""
+    """A rectangular grid or torus."""
     rows = int(rng.integers(1, int(np.sqrt(n)) + 1))
     node = np.arange(rows * (n // rows)).reshape(rows, -1)
     i, j = [node[:-1].ravel(), node[:, :-1].ravel()], [node[1:].ravel(), node[:, 1:].ravel()]
@@ -78,7 +79,7 @@ def grid(rng: np.random.Generator, n: int) -> Shape:
 
 
 def hypercube(rng: np.random.Generator, n: int) -> Shape:
-    """A hypercube: n nodes of log2(n) neighbours each."""
+    """A hypercube: n nodes with log2(n) neighbors each."""
     dimensions = max(1, int(np.log2(n)))
     node = np.arange(2**dimensions)
     i, j = np.tile(node, dimensions), np.concatenate([node ^ (1 << d) for d in range(dimensions)])
@@ -94,7 +95,7 @@ def star(rng: np.random.Generator, n: int) -> Shape:
 
 
 def bipartite(rng: np.random.Generator, n: int) -> Shape:
-    """A bipartite graph, complete or not."""
+    """A complete or random bipartite graph."""
     left = int(rng.integers(1, n)) if n > 1 else 1
     i, j = np.meshgrid(np.arange(left), np.arange(left, n), indexing="ij")
     keep = rng.random(i.size) < rng.choice([1.0, 0.5, min(1.0, 4.0 / n)])
@@ -102,7 +103,7 @@ def bipartite(rng: np.random.Generator, n: int) -> Shape:
 
 
 def chain(rng: np.random.Generator, n: int) -> Shape:
-    """A path, sometimes closed to a ring."""
+    """A path or ring."""
     i, j = np.arange(n - 1), np.arange(1, n)
     if n > 2 and rng.random() < 0.3:
         i, j = np.append(i, 0), np.append(j, n - 1)
@@ -117,7 +118,7 @@ def tree(rng: np.random.Generator, n: int) -> Shape:
 
 
 def planted(rng: np.random.Generator, n: int) -> Shape:
-    """Blocks that are denser inside than between."""
+    """A stochastic block model."""
     block = rng.integers(rng.integers(2, 6), size=n)
     i, j = _all_pairs(n)
     inside, across = rng.uniform(0.3, 1.0), rng.uniform(0.0, 0.3)
@@ -128,7 +129,7 @@ def planted(rng: np.random.Generator, n: int) -> Shape:
 
 
 def power_law(rng: np.random.Generator, n: int) -> Shape:
-    """A graph grown by preferential attachment."""
+    """A preferential attachment graph."""
     edges, ends = int(rng.integers(1, 4)), [0, 1]
     for node in range(2, n):
         for other in set(rng.choice(ends, size=edges).tolist()):
@@ -138,7 +139,7 @@ def power_law(rng: np.random.Generator, n: int) -> Shape:
 
 
 def duplicates(rng: np.random.Generator, n: int) -> Shape:
-    """Copies of a few nodes, each with the neighbours of its original."""
+    """Copies of a few nodes with the neighbors of the originals."""
     few = max(2, n // 3)
     original = np.append(np.arange(few), rng.integers(few, size=n - few))
     i, j = _all_pairs(few)
@@ -151,7 +152,7 @@ def duplicates(rng: np.random.Generator, n: int) -> Shape:
 
 
 def components(rng: np.random.Generator, n: int) -> Shape:
-    """Many components of one to three nodes, and sometimes a large one."""
+    """Many components of one to three nodes, in half of the cases with a large one."""
     sizes = rng.integers(1, 4, size=n)
     block = np.repeat(np.arange(n), sizes)[:n]
     if rng.random() < 0.5:
@@ -162,27 +163,27 @@ def components(rng: np.random.Generator, n: int) -> Shape:
 
 
 def complete(rng: np.random.Generator, n: int) -> Shape:
-    """All pairs."""
+    """A complete graph."""
     return Shape(n, *_all_pairs(min(n, 200)))
 
 
 def loops_only(rng: np.random.Generator, n: int) -> Shape:
-    """No edges at all but self-loops."""
+    """Self-loops only."""
     return Shape(n, np.arange(n), np.arange(n))
 
 
 def scattered(rng: np.random.Generator, n: int) -> Shape:
-    """Random pairs, few or many, self-loops among them."""
+    """Random pairs, including self-loops."""
     m = int(n * rng.uniform(0.5, 4))
     i, j = rng.integers(n, size=(2, m))
     return Shape(n, np.minimum(i, j), np.maximum(i, j))
 
 
 def kernel(rng: np.random.Generator, n: int) -> Shape:
-    """The RBF kernel of blobs, entries down to denormal numbers."""
+    """The RBF kernel of blobs, with entries down to subnormal numbers."""
     n = min(n, 200)
-    centres = rng.normal(size=(int(rng.integers(2, 6)), 2)) * 10 ** rng.uniform(0, 1.6)
-    points = centres[rng.integers(centres.shape[0], size=n)] + rng.normal(size=(n, 2))
+    centers = rng.normal(size=(int(rng.integers(2, 6)), 2)) * 10 ** rng.uniform(0, 1.6)
+    points = centers[rng.integers(centers.shape[0], size=n)] + rng.normal(size=(n, 2))
     i, j = _all_pairs(n)
     weights = np.exp(-rng.choice([0.1, 0.5, 1.0]) * np.square(points[i] - points[j]).sum(axis=1))
     return Shape(n, i[weights > 0], j[weights > 0], weights=weights[weights > 0])
@@ -207,7 +208,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Shape]] = {
     "scattered": scattered,
     "kernel": kernel,
 }
-"""Every shape by name. A further one is its function and a line here."""
+"""The shapes by name."""
 
 
 CLOUDS: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
@@ -223,4 +224,4 @@ CLOUDS: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
     "zeros": lambda rng, n, d: rng.random((n, d)) * (rng.random((n, d)) < 0.5),
     "far": lambda rng, n, d: rng.random((n, d)) + 1e6,
 }
-"""Clouds of n samples of d features, by name."""
+"""Functions that return n samples of d features, by name."""

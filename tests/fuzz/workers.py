@@ -1,4 +1,4 @@
-"""Processes that try cases, each watched: one that does not come back is ended and replaced."""
+"""Worker processes that check cases; a worker that exceeds its time limit is replaced."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from fuzz.cases import Case, case_of
-from fuzz.checking import BROKEN, Verdict, shrunk, try_case
+from fuzz.checking import VIOLATED, Verdict, check_case, shrunk
 from fuzz.writing import from_json
 
-PATIENCE = 60.0
-"""Seconds of work that the calls of one law may take before they count as never ending."""
+CPU_LIMIT = 60.0
+"""Seconds of CPU time that the calls of one invariant may take."""
 
-STANDSTILL = 600.0
-"""Seconds by the clock after which they do so in any case."""
+CLOCK_LIMIT = 600.0
+"""Seconds of wall-clock time that they may take."""
 
 TICK = 1.0
-"""Seconds between two looks at the clock."""
+"""Seconds between two checks of the time limits."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A case to try: two integers, or the case itself as JSON."""
+    """A case to check: two integers, or the case as JSON."""
 
     seed: int
     number: int
@@ -43,74 +43,73 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What came of a job: verdicts, and the broken ones with the smallest case that shows them."""
+    """The verdicts of a job, and its violations with shrunk cases."""
 
     job: Job
     verdicts: list[Verdict]
-    broken: list[tuple[Case, Verdict]]
+    violations: list[tuple[Case, Verdict]]
     stuck: str | None = None
 
 
 def work(pipe: Connection) -> None:
-    """Try the cases that come through a pipe, telling which law is next and what came of it."""
+    """Check the cases received from a pipe; send the names of invariants and the reports."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     seen: dict[str, int] = {}
     began = [time.process_time()]
     threading.Thread(target=_watch, args=(began,), daemon=True).start()
 
-    def tell(name: str) -> None:
+    def send(name: str) -> None:
         began[0] = time.process_time()
         pipe.send(name)
 
     while (job := pipe.recv()) is not None:
         case = job.build()
-        verdicts = try_case(case, tell)
-        broken = []
+        verdicts = check_case(case, send)
+        violations = []
         for verdict in verdicts:
-            if verdict.outcome == BROKEN:
-                seen[verdict.law] = seen.get(verdict.law, 0) + 1
-                tell("shrinking")
-                # The first few of a law are made small; the others are only counted.
-                few = seen[verdict.law] <= 4
-                broken.append(shrunk(case, verdict) if few else (case, verdict))
-        pipe.send(Report(job, verdicts, broken))
+            if verdict.outcome == VIOLATED:
+                seen[verdict.invariant] = seen.get(verdict.invariant, 0) + 1
+                send("shrinking")
+                # Shrink only the first few violations of an invariant.
+                few = seen[verdict.invariant] <= 4
+                violations.append(shrunk(case, verdict) if few else (case, verdict))
+        pipe.send(Report(job, verdicts, violations))
 
 
 def _watch(began: list[float]) -> None:
-    """End this process when it has worked on one law for too long."""
-    while time.process_time() - began[0] < PATIENCE:
+    """Exit this process if one invariant exceeds the CPU time limit."""
+    while time.process_time() - began[0] < CPU_LIMIT:
         time.sleep(TICK)
     os._exit(1)
 
 
 class Worker:
-    """A process, the job it is at, and since when it has been at which law."""
+    """A process with its current job, its current invariant and when that began."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        # Threads of BLAS would only stand in each other's way.
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # avoid oversubscription by BLAS threads
         self.process = context.Process(target=work, args=(other,), daemon=True)
         self.process.start()
         other.close()
         self.job: Job | None = None
-        self.law, self.since = "start", time.monotonic()
+        self.invariant, self.since = "start", time.monotonic()
 
-    def give(self, job: Job) -> None:
-        """Hand over the next job."""
+    def send(self, job: Job) -> None:
+        """Send the next job."""
         self.job, self.since = job, time.monotonic()
         self.pipe.send(job)
 
     def end(self) -> None:
-        """End the process, whatever it is at."""
+        """Kill the process."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
 
 
-def tried(jobs: Iterator[Job], processes: int) -> Iterator[Report | None]:
-    """Yield what comes of jobs until there are none, and None now and then."""
+def run_jobs(jobs: Iterator[Job], processes: int) -> Iterator[Report | None]:
+    """Yield the reports of all jobs, and None regularly while waiting."""
     workers = [Worker() for _ in range(processes)]
     try:
         for worker in workers:
@@ -120,23 +119,23 @@ def tried(jobs: Iterator[Job], processes: int) -> Iterator[Report | None]:
             for pipe in wait(list(busy), timeout=TICK):
                 worker = busy[pipe]  # type: ignore[index]
                 try:
-                    told = worker.pipe.recv()
+                    message = worker.pipe.recv()
                 except EOFError:
-                    told = None
-                if isinstance(told, str):
-                    worker.law, worker.since = told, time.monotonic()
+                    message = None
+                if isinstance(message, str):
+                    worker.invariant, worker.since = message, time.monotonic()
                     continue
-                if told is None:
+                if message is None:
                     assert worker.job is not None
-                    told = Report(
-                        worker.job, [], [], f"ended by itself or by its watch at law {worker.law!r}"
-                    )
+                    stuck = f"crashed or exceeded {CPU_LIMIT:.0f} s in {worker.invariant!r}"
+                    message = Report(worker.job, [], [], stuck)
                     workers[workers.index(worker)] = worker = _replaced(worker)
-                yield told
+                yield message
                 _next(worker, jobs)
             for place, worker in enumerate(workers):
-                if worker.job is not None and time.monotonic() - worker.since > STANDSTILL:
-                    yield Report(worker.job, [], [], f"{STANDSTILL:.0f} s at law {worker.law!r}")
+                if worker.job is not None and time.monotonic() - worker.since > CLOCK_LIMIT:
+                    stuck = f"exceeded {CLOCK_LIMIT:.0f} s in {worker.invariant!r}"
+                    yield Report(worker.job, [], [], stuck)
                     workers[place] = _replaced(worker)
                     _next(workers[place], jobs)
             yield None
@@ -151,8 +150,8 @@ def _replaced(worker: Worker) -> Worker:
 
 
 def _next(worker: Worker, jobs: Iterator[Job]) -> None:
-    """Give a worker its next job, if there is one."""
+    """Send a worker its next job, if there is one."""
     worker.job = None
     job = next(jobs, None)
     if job is not None:
-        worker.give(job)
+        worker.send(job)

@@ -1,4 +1,4 @@
-"""Cases as Python code that needs nothing but leastcut, and as JSON that any version reads."""
+"""Cases as self-contained Python code, and as JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from fuzz.cases import Case, GraphCase, PointsCase
 
 MOST_WRITTEN = 400
-"""Numbers up to which arrays are written out."""
+"""Size up to which a case is written with its arrays."""
 
 
-def as_code(case: Case, law: str, message: str, code: str) -> str:
-    """Return a script that shows how a case breaks a law."""
-    lines = [f"# {law}: {line}" for line in message.splitlines() or [""]]
+def as_code(case: Case, invariant: str, message: str, code: str) -> str:
+    """Return a script that shows how a case violates an invariant."""
+    lines = [f"# {invariant}: {line}" for line in message.splitlines() or [""]]
     lines += ["import numpy as np", "import scipy.sparse", "import leastcut", ""]
     if size(case) > MOST_WRITTEN:
         lines += [
@@ -49,12 +49,12 @@ def as_code(case: Case, law: str, message: str, code: str) -> str:
 
 
 def size(case: Case) -> int:
-    """Return how many numbers a case is made of."""
+    """Return the number of values in the arrays of a case."""
     return case.X.size if isinstance(case, PointsCase) else 3 * case.i.size + case.n
 
 
 def as_json(case: Case) -> dict[str, Any]:
-    """Return a case as what JSON can hold; doubles survive it to the last bit."""
+    """Return a case as JSON data; doubles are preserved exactly."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in vars(case).items()
@@ -63,7 +63,7 @@ def as_json(case: Case) -> dict[str, Any]:
 
 
 def from_json(written: dict[str, Any]) -> Case:
-    """Return the case that :func:`as_json` wrote."""
+    """Return the case written by :func:`as_json`."""
     read = dict(written)
     if "X" in read:
         return PointsCase(**{**read, "X": np.array(read["X"], dtype=float)})

@@ -1,4 +1,4 @@
-"""The house: who may import whom, what a call passes through, and what an import loads."""
+"""Architecture: allowed imports, validation of graphs, and the cost of an import."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from leastcut.validation import check_graph
 
 SHARED = {"validation", "threads", "memory", "optional_packages", "formatting", "sparse_check"}
 SHARED |= {"progress", "budget", "results", "metrics", "seeds"}
-"""Small things that every folder may use."""
+"""Modules that every package may import."""
 
-NOUNS = {"graph", "problem", "constraints", "feasibility", "reductions", "distance_check"}
+PROBLEM = {"graph", "problem", "constraints", "feasibility", "reductions", "distance_check"}
 BELOW: dict[str, set[str]] = {
     **dict.fromkeys(SHARED, SHARED),
     "kernels": SHARED,
-    **{key: {*NOUNS, "kernels"} for key in NOUNS},
-    "affinity": {*NOUNS, "kernels", "spectral", "multilevel"},
-    "spectral": {*NOUNS, "kernels"},
-    "multilevel": {*NOUNS, "kernels", "spectral"},
-    "bounds": {*NOUNS, "kernels", "spectral", "multilevel"},
-    "anchors": {*NOUNS, "kernels", "affinity", "spectral", "multilevel", "bounds"},
-    "multiview": {*NOUNS, "kernels", "spectral", "multilevel"},
+    **{key: {*PROBLEM, "kernels"} for key in PROBLEM},
+    "affinity": {*PROBLEM, "kernels", "spectral", "multilevel"},
+    "spectral": {*PROBLEM, "kernels"},
+    "multilevel": {*PROBLEM, "kernels", "spectral"},
+    "bounds": {*PROBLEM, "kernels", "spectral", "multilevel"},
+    "anchors": {*PROBLEM, "kernels", "affinity", "spectral", "multilevel", "bounds"},
+    "multiview": {*PROBLEM, "kernels", "spectral", "multilevel"},
     "estimators": {
-        *NOUNS,
+        *PROBLEM,
         *("affinity", "spectral", "multilevel", "bounds", "anchors", "multiview", "integrations"),
     },
-    "comparison": {*NOUNS, "spectral", "multilevel"},
+    "comparison": {*PROBLEM, "spectral", "multilevel"},
     "io": {"integrations"},
-    "integrations": {*PUBLIC, *NOUNS, "anchors", "multilevel", "affinity", "estimators"},
-    "plot": {*PUBLIC, *NOUNS},
+    "integrations": {*PUBLIC, *PROBLEM, "anchors", "multilevel", "affinity", "estimators"},
+    "plot": {*PUBLIC, *PROBLEM},
     "report": {*PUBLIC, "plot"},
-    "cli": {*PUBLIC, *NOUNS, "__version__", "io", "report", "comparison", "affinity", "kernels"},
+    "cli": {*PUBLIC, *PROBLEM, "__version__", "io", "report", "comparison", "affinity", "kernels"},
     "__main__": {"cli"},
 }
-"""What each folder, and each module at the top, may import besides itself and what is shared."""
+"""Further packages that each package and top-level module may import."""
 
 UPWARDS = {
     "leastcut.graph": {"integrations"},
@@ -60,7 +60,7 @@ UPWARDS = {
     "leastcut.estimators.base": {"plot"},
     "leastcut.results": {"plot", "report"},
 }
-"""What a module may import beyond that, inside a function: a verb that offers what stands above."""
+"""Exceptions: imports inside functions, from higher packages."""
 
 THIRD_PARTIES = {
     "numba": {"kernels"},
@@ -83,18 +83,18 @@ THIRD_PARTIES = {
     "triton": {"affinity"},
     "sklearn": {"affinity", "spectral", "metrics", "estimators", "integrations"},
 }
-"""The rooms that may import a package."""
+"""The packages that may import a third-party package."""
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_imports_go_downwards(path):
-    room = room_of(path)
+    package = package_of(path)
     inside = {name.split(".")[1] for name in imports_of(path) if name.startswith("leastcut.")}
-    assert inside <= {room, *SHARED, *BELOW[room], *UPWARDS.get(module_of(path), set())}
+    assert inside <= {package, *SHARED, *BELOW[package], *UPWARDS.get(module_of(path), set())}
 
 
 def test_there_are_no_import_cycles():
@@ -106,26 +106,26 @@ def test_there_are_no_import_cycles():
 
 
 @pytest.mark.parametrize("package", THIRD_PARTIES)
-def test_third_parties_stay_in_their_rooms(package):
+def test_third_party_packages_are_imported_only_where_allowed(package):
     users = {
-        room_of(path)
+        package_of(path)
         for path in FILES
         if any(name.split(".")[0] == package for name in imports_of(path))
     }
     assert users <= THIRD_PARTIES[package]
 
 
-def test_discretizers_never_see_the_graph_and_know_sklearn_in_kmeans_only():
+def test_discretizers_do_not_use_the_graph_and_only_kmeans_uses_sklearn():
     for path in (SOURCE / "spectral" / "discretizers").glob("*.py"):
         names = imports_of(path)
-        rooms = {name.split(".")[1] for name in names if name.startswith("leastcut.")}
+        packages = {name.split(".")[1] for name in names if name.startswith("leastcut.")}
         if path.name != "discretize.py":
-            assert not rooms & NOUNS
+            assert not packages & PROBLEM
         if path.name != "kmeans.py":
             assert not any(name.startswith("sklearn") for name in names)
 
 
-def test_no_module_at_the_top_is_named_like_a_public_function():
+def test_no_top_level_module_has_the_name_of_a_public_function():
     modules = {name for name in PUBLIC if inspect.ismodule(getattr(leastcut, name))}
     top = {path.stem for path in SOURCE.glob("*.py")} | {path.name for path in SOURCE.iterdir()}
     assert not top & (PUBLIC - modules)
@@ -151,22 +151,19 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_others_import_of_the_package_exists(path):
-    """Also what a benchmark imports inside of a function, which no test calls."""
+def test_imports_from_the_package_exist(path):
+    """Includes imports inside functions of benchmarks, which no test calls."""
     for name in (name for name in imports_of(path) if name.startswith("leastcut.")):
         owner, _, attribute = name.rpartition(".")
         if name not in MODULES:
             assert hasattr(importlib.import_module(owner), attribute), name
 
 
-# -- what a call passes through
+# -- validation of graphs
 
 
 class Visits:
-    """Counts, while it is active, calls of Python functions by code object.
-
-    It sees the thread that it is in; what a pool's threads do is not passed through by the reader.
-    """
+    """Count calls of functions of leastcut in the current thread, by code object."""
 
     def __enter__(self):
         self.codes = Counter()
@@ -204,17 +201,17 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_fit_trusts_its_own_graph(name):
+def test_a_fit_does_not_validate_its_own_graph(name):
     X, settings = FITS[name]
     model = leastcut.SpectralClustering(5, random_state=0, **settings)
     model.fit(X)  # imports and compiles
     with Visits() as visits:
         model.fit(X)
-    # What leastcut made of neighbours is symmetric and positive by construction.
+    # Neighbor graphs of leastcut are symmetric and positive by construction.
     assert visits.validations == (1 if settings.get("affinity") == "rbf" else 0)
 
 
-def test_auto_and_wide_embeddings_trust_their_graph_too():
+def test_auto_and_wide_embeddings_do_not_validate_their_graph():
     for settings in ({"n_clusters": "auto"}, {"n_clusters": 3, "n_components": 6}):
         model = leastcut.SpectralClustering(random_state=0, solver="spectral", **settings)
         with Visits() as visits:
@@ -240,7 +237,7 @@ FITTED = {
 
 
 @pytest.mark.parametrize("name", FITTED)
-def test_what_is_computed_after_a_fit_trusts_its_graph(name):
+def test_attributes_of_a_fit_do_not_validate_its_graph(name):
     model, X = FITTED[name]
     model.fit(X)
     with Visits() as visits:
@@ -291,7 +288,7 @@ def test_a_discretization_checks_its_graph_once():
     assert visits.validations == 1
 
 
-# -- what an import loads
+# -- imports
 
 
 def test_import_is_light():
@@ -301,7 +298,7 @@ def test_import_is_light():
     assert done.stdout.strip() == "[]"
 
 
-def test_cutting_a_graph_loads_no_package_that_is_slow_to_import():
+def test_partition_imports_no_slow_package():
     code = textwrap.dedent(
         """
         import sys, leastcut
@@ -315,11 +312,11 @@ def test_cutting_a_graph_loads_no_package_that_is_slow_to_import():
 
 
 def test_read_only_install_without_a_home(tmp_path):
-    """Numba has nowhere to keep its machine code; the answer must come all the same."""
+    """Without a writable cache folder, results are correct and one warning is issued."""
     package = tmp_path / "leastcut"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
-        (folder / "__pycache__").touch()  # a file in its place stops even root from writing there
+        (folder / "__pycache__").touch()  # a file of this name prevents even root from writing
     code = textwrap.dedent(
         f"""
         import sys
@@ -327,8 +324,8 @@ def test_read_only_install_without_a_home(tmp_path):
         import numpy as np, leastcut
         assert leastcut.__file__.startswith({str(package)!r})
         S = np.kron(np.eye(2), np.ones((3, 3))) + 0.1
-        found = leastcut.discretize(leastcut.relax(S, 2, random_state=0), graph=S, random_state=0)
-        print(found.cut_value)
+        result = leastcut.discretize(leastcut.relax(S, 2, random_state=0), graph=S, random_state=0)
+        print(result.cut_value)
         """
     )
     cleared = {"XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "PYTHONPATH"}

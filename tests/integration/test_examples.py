@@ -1,4 +1,4 @@
-"""The scripts of the gallery run, and a picture comes of each."""
+"""The scripts of the gallery run, and each creates a figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("plot_*.py"))
 FEW_POINTS = 20_000
-"""Points of the example with a million."""
+"""Number of points for the example with a million points."""
 
 
 def packages(script: Path) -> set[str]:
@@ -27,14 +27,14 @@ def packages(script: Path) -> set[str]:
     return names - {"leastcut", *sys.stdlib_module_names}
 
 
-def test_there_are_at_least_eight():
+def test_there_are_at_least_eight_examples():
     assert len(SCRIPTS) >= 8
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_an_example_ends_with_a_picture(script, monkeypatch, tmp_path):
+def test_an_example_creates_one_figure(script, monkeypatch, tmp_path):
     for package in packages(script):
         pytest.importorskip(package)
     import matplotlib
@@ -46,12 +46,12 @@ def test_an_example_ends_with_a_picture(script, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()
-    plt.figure(number).savefig(tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").stat().st_size > 5000
+    plt.figure(number).savefig(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 5000
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_an_example_begins_with_what_it_shows_and_fits_a_screen(script):
+def test_an_example_has_a_title_and_is_short(script):
     text = script.read_text(encoding="utf-8")
     title, rule, *_, end = ast.get_docstring(ast.parse(text)).splitlines()
     assert len(rule) >= len(title)
@@ -62,7 +62,7 @@ def test_an_example_begins_with_what_it_shows_and_fits_a_screen(script):
     assert len(text.splitlines()) <= 75
 
 
-def test_the_demonstration_prints_its_tables(capsys, monkeypatch, tmp_path):
+def test_the_demo_prints_its_tables(capsys, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(sys, "argv", ["compare_methods.py", str(tmp_path / "out" / "digits.png")])
     runpy.run_path(str(EXAMPLES / "compare_methods.py"), run_name="__main__")

@@ -1,4 +1,4 @@
-"""The trial of faults: that it puts in what it says, and that the page shows what it counted."""
+"""Mutation testing: the inserted faults, and the table in the documentation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def rows():
     return json.loads(faults.RECORD.read_text(encoding="utf-8"))["result"]["rows"]
 
 
-def test_the_page_shows_what_was_counted(rows):
+def test_the_page_shows_the_recorded_counts(rows):
     page = faults.PAGE.read_text(encoding="utf-8")
     assert page == faults.renewed(page, faults.summary(rows))
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", faults.TRIALS)
-def test_every_fault_is_another_program_and_is_found_again_by_its_text(seed):
+def test_every_fault_changes_the_program_and_is_located_by_its_text(seed):
     for fault in faults.sampled(seed, 60):
         about, faulty = faults.described(fault)
         path = faults.ROOT / faults.PACKAGE / about["file"]
@@ -33,7 +33,7 @@ def test_every_fault_is_another_program_and_is_found_again_by_its_text(seed):
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", faults.TRIALS)
-def test_faults_are_sampled_evenly_and_the_same_every_time(seed):
+def test_faults_are_sampled_evenly_and_reproducibly(seed):
     groups = faults.TRIALS[seed]
     sampled = faults.sampled(seed, 8 * len(groups))
     assert sampled[: 4 * len(groups)] == faults.sampled(seed, 4 * len(groups))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from fuzz.malformed_invariants import FORMATS, TRIALS, changed, malformed_is_refused
+from fuzz.malformed_invariants import CHANGES, FORMATS, changed, malformed_is_rejected
 from fuzz.malformed_invariants import read as entries_of
 
 import leastcut
@@ -80,11 +80,11 @@ def test_modified_arrays_are_read_correctly_or_rejected():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(60):
-            malformed_is_refused(SimpleNamespace(seed=17, number=number, n=number % 12 + 1))
+            malformed_is_rejected(SimpleNamespace(seed=17, number=number, n=number % 12 + 1))
     # Count the cases of the same draws.
     for number in range(60):
         draws = np.random.default_rng(number)
-        for _ in range(TRIALS):
+        for _ in range(CHANGES):
             matrix, _, _ = changed(draws, number % 12 + 1)
             seen[matrix.format, entries_of(matrix) is None] += 1
     assert min(seen.values()) >= 20, seen

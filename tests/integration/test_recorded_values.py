@@ -1,9 +1,8 @@
-"""Seeded runs with constraints, views, anchors and proofs give the values that are on record.
+"""Seeded runs with constraints, views, anchors and proofs give the recorded values.
 
-Properties hold whatever a search finds; they do not notice a search that looks in fewer places.
-``recorded_values.json`` does: graphs with weights of 1 and kernels without ``fastmath`` leave
-little to rounding. After a deliberate change of a search, compare the values and renew the record
-with ``python tests/integration/test_recorded_values.py``.
+These tests detect changes of a search that violate no property. Unit weights and kernels without
+``fastmath`` keep the effect of rounding small. After a deliberate change of a search, compare the
+values and update the record with ``python tests/integration/test_recorded_values.py``.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def grid(rows: int, columns: int) -> sp.csr_array:
 
 @cache
 def planted(n: int, c: int, inside: float, across: float) -> sp.csr_array:
-    """Groups of consecutive nodes, with more edges inside them than between them, and a path."""
+    """A stochastic block model with clusters of consecutive nodes, joined by a path."""
     rng = np.random.default_rng(n)
     group = np.arange(n) * c // n
     chance = np.where(group[:, None] == group, inside, across)
@@ -48,7 +47,7 @@ def planted(n: int, c: int, inside: float, across: float) -> sp.csr_array:
 
 
 def node_weights(n: int) -> np.ndarray:
-    """Whole numbers from 1 to 5."""
+    """Random integers from 1 to 5."""
     return np.random.default_rng(n).integers(1, 6, n).astype(float)
 
 
@@ -62,16 +61,16 @@ def searched(graph: sp.csr_array, c: int, cut: object, **options: object) -> lis
 def repaired(
     graph: sp.csr_array, c: int, balance: tuple[float | None, float], seed: int
 ) -> list[float]:
-    """Values of clusters that are brought within their limits, and of straight borders of them."""
+    """Cut values after the repair of unbalanced clusters, and after flow refinement."""
     problem = as_problem(graph, node_weights(graph.shape[0]))
     problem = problem.with_limits(limits_of(balance, problem.node_weights, c))
     rng, values = np.random.default_rng(seed), []
-    for share in (0.0, 0.1, 0.5):
-        # Stretches of nodes of uneven length, some nodes elsewhere.
+    for fraction in (0.0, 0.1, 0.5):
+        # Intervals of nodes of uneven length, with some nodes relabeled at random.
         ends = np.sort(rng.choice(np.arange(1, problem.n_nodes), c - 1, replace=False))
         labels = np.searchsorted(ends, np.arange(problem.n_nodes), side="right")
-        elsewhere = rng.random(problem.n_nodes) < share
-        labels[elsewhere] = rng.integers(c, size=int(elsewhere.sum()))
+        moved = rng.random(problem.n_nodes) < fraction
+        labels[moved] = rng.integers(c, size=int(moved.sum()))
         within = within_limits(problem, labels, c)
         assert within is not None
         state = State(problem, within, c)
@@ -82,12 +81,12 @@ def repaired(
 
 
 def colored(n: int, chance: float, n_colors: int, seed: int) -> list[float]:
-    """The colors of a random graph that just has so many, after some choices taken back."""
+    """The colors of a random graph with a hidden coloring, found by backtracking."""
     rng = np.random.default_rng(seed)
     hidden = rng.integers(n_colors, size=n)
     one, other = np.nonzero(np.triu(rng.random((n, n)) < chance, 1))
-    kept = hidden[one] != hidden[other]
-    links = CannotLinks.of(np.column_stack([one[kept], other[kept]]), n)
+    differ = hidden[one] != hidden[other]
+    links = CannotLinks.of(np.column_stack([one[differ], other[differ]]), n)
     colors = color(links, n_colors).colors
     assert colors is not None
     return colors.astype(float).tolist()
@@ -111,18 +110,18 @@ def viewed(c: int, seed: int, **options: object) -> list[float]:
 
 
 def viewed_in_part(n: int, c: int, seed: int, **options: object) -> list[float]:
-    """Two large views of which each leaves some nodes without edges."""
+    """Two large views, each with some isolated nodes."""
     rng = np.random.default_rng(seed)
     graphs = []
-    for made in (planted(n, c, 0.05, 0.01), sp.csr_array(grid(n // 20, 20))):
+    for graph in (planted(n, c, 0.05, 0.01), sp.csr_array(grid(n // 20, 20))):
         kept = (rng.random(n) < 0.9).astype(float)
-        graphs.append(sp.csr_array(made.multiply(kept[:, None] * kept)))
+        graphs.append(sp.csr_array(graph.multiply(kept[:, None] * kept)))
     result = leastcut.partition_views(graphs, c, isolated="ignore", random_state=seed, **options)
     return [result.objective, *map(float, result.cuts)]
 
 
 def bounded(graph: sp.csr_array, c: int, n_rounds: int) -> list[float]:
-    """Bounds of a problem that is too large for a dense relaxation, after some rounds."""
+    """Bounds after each of ``n_rounds`` rounds, for a problem too large for a dense relaxation."""
     problem = as_problem(graph)
     labels = np.arange(graph.shape[0]) * c // graph.shape[0]
     relaxation = SemidefiniteBound(problem, c, value=problem.value(labels), labels=labels)
@@ -136,9 +135,9 @@ def bounded(graph: sp.csr_array, c: int, n_rounds: int) -> list[float]:
 def anchored(n: int, p: int, c: int, seed: int, **options: object) -> list[float]:
     X = np.round(make_blobs(n, 3, centers=c + 2, cluster_std=2.5, random_state=seed)[0], 2)
     graph = leastcut.anchor_graph(X, p, random_state=seed)
-    found = leastcut.partition(graph, c, random_state=seed, **options)
-    start = np.random.default_rng(seed).integers(c, size=n)
-    return [found.cut_value, leastcut.refine(graph, start).cut_value]
+    result = leastcut.partition(graph, c, random_state=seed, **options)
+    labels = np.random.default_rng(seed).integers(c, size=n)
+    return [result.cut_value, leastcut.refine(graph, labels).cut_value]
 
 
 def numbered(graph: sp.csr_array, numbers: range, **options: object) -> list[float]:
@@ -147,8 +146,8 @@ def numbered(graph: sp.csr_array, numbers: range, **options: object) -> list[flo
 
 
 def proven(graph: sp.csr_array, c: int, **options: object) -> list[float]:
-    start = np.arange(graph.shape[0]) * c // graph.shape[0]
-    result = leastcut.certify(graph, start, random_state=0, **options)
+    labels = np.arange(graph.shape[0]) * c // graph.shape[0]
+    result = leastcut.certify(graph, labels, random_state=0, **options)
     return [result.cut_value, result.lower_bound]
 
 
@@ -159,10 +158,10 @@ def fitted(X: np.ndarray, c: int | str, **options: object) -> list[float]:
 
 RUNS = {
     **{
-        f"balance {graph} {cut} {balance} {effort}": partial(
-            searched, made, c, cut, balance=balance, effort=effort
+        f"balance {name} {cut} {balance} {effort}": partial(
+            searched, graph, c, cut, balance=balance, effort=effort
         )
-        for graph, made, c in (
+        for name, graph, c in (
             ("grid", grid(23, 17), 6),
             ("planted", planted(300, 5, 0.12, 0.02), 4),
         )
@@ -195,8 +194,8 @@ RUNS = {
     ),
     "bounds of groups": partial(bounded, planted(1100, 4, 0.03, 0.003), 4, 9),
     **{
-        f"repair {graph} {balance}": partial(repaired, made, c, balance, seed)
-        for graph, made, c in (
+        f"repair {name} {balance}": partial(repaired, graph, c, balance, seed)
+        for name, graph, c in (
             ("grid", grid(23, 17), 6),
             ("planted", planted(300, 5, 0.12, 0.02), 4),
             ("pieces", sp.csr_array(sp.block_diag([grid(9, 5)] * 6 + [grid(4, 3)] * 5)), 7),
@@ -222,10 +221,10 @@ RUNS = {
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", RUNS)
-def test_a_seeded_run_gives_the_values_on_record(name):
+def test_a_seeded_run_gives_the_recorded_values(name):
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))
     values = RUNS[name]()
-    # Rounding changes the course of an ascent that is stopped before it converges.
+    # Rounding affects an iteration that is stopped before it converges.
     tolerance = 1e-3 if name in ("proof with a gap", "bounds of groups") else 1e-7
     assert values == pytest.approx(recorded[name], rel=tolerance)
 
