@@ -1,4 +1,4 @@
-"""What benchmarks of anchor graphs are made of: points, agreement, a model of seconds."""
+"""Helpers of the benchmarks of anchor graphs: points, agreement, and the model of time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import leastcut
 
 
 @pytest.mark.parametrize("name", plane.SETS)
-def test_a_set_of_more_points_begins_with_the_same_points(name, tmp_path):
+def test_larger_sets_begin_with_the_same_points(name, tmp_path):
     few, many = plane.in_memory(name, 700), plane.in_memory(name, 2000)
     assert many.dtype == np.float32
     np.testing.assert_array_equal(many[:700], few)
@@ -23,27 +23,27 @@ def test_a_set_of_more_points_begins_with_the_same_points(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", plane.SETS)
-def test_every_cluster_of_a_set_has_its_share(name):
-    shares = np.array([shape.share for shape in plane.SETS[name]])
+def test_clusters_of_a_set_have_their_fraction_of_points(name):
+    fractions = np.array([shape.share for shape in plane.SETS[name]])
     ((_, of),) = plane.sampled_points(name, 50_000)
-    found = np.bincount(of, minlength=shares.size) / of.size
-    # Five standard deviations of a binomial share.
-    expected = shares / shares.sum()
-    assert np.all(np.abs(found - expected) < 5 * np.sqrt(expected / of.size))
+    observed = np.bincount(of, minlength=fractions.size) / of.size
+    # Within five standard deviations of a binomial fraction.
+    expected = fractions / fractions.sum()
+    assert np.all(np.abs(observed - expected) < 5 * np.sqrt(expected / of.size))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))
-def test_agreement_is_that_of_the_labels_themselves(seed, n_found):
+def test_agreement_equals_normalized_mutual_information(seed, n_found):
     name = "smiling face"
     labels = np.random.default_rng(seed).integers(n_found, size=300)
     ((_, of),) = plane.sampled_points(name, 300)
-    found = plane.agreement(name, labels)
-    assert found["nmi"] == pytest.approx(leastcut.normalized_mutual_info(of, labels), abs=1e-4)
+    agreement = plane.agreement(name, labels)
+    assert agreement["nmi"] == pytest.approx(leastcut.normalized_mutual_info(of, labels), abs=1e-4)
     mean = normalized_mutual_info_score(of, labels)
-    assert found["nmi_by_the_mean"] == pytest.approx(mean, abs=1e-4)
+    assert agreement["nmi_by_the_mean"] == pytest.approx(mean, abs=1e-4)
 
 
-def test_more_workers_share_points_and_not_tasks():
+def test_more_workers_reduce_the_time_of_points_but_not_of_scheduling():
     passes = {
         _scaling.NEAREST: _scaling.Pass(1, 2e-6),
         "leastcut-sweep: sweep_block": _scaling.Pass(4, 1e-7, 2e-2, 1e-3),
@@ -60,18 +60,18 @@ def test_more_workers_share_points_and_not_tasks():
     assert ten["seconds"] == pytest.approx(5.0 + 2.4 + 0.48)
 
 
-def test_constants_are_those_that_runs_were_made_of():
+def test_constants_are_recovered_from_synthetic_runs():
     alone, few, many = _scaling.Tally(), _scaling.Tally(), _scaling.Tally()
-    # Three passes of 1 µs per point; on a worker 10 ms each, and 2 ms for every task.
+    # Three passes of 1 µs per point, 10 ms on each worker and 2 ms for every task.
     alone.add("sweep", 3 * 1e-6 * 10**6, 3 * 10**6)
     few.add("sweep", 5 * (1e-6 * 1000 + 0.010 + 4 * 0.002), 5 * 1000)
     many.add("sweep", 2 * (1e-6 * 1000 + 0.010 + 64 * 0.002), 2 * 1000)
     runs = _scaling.Small(few, 4), _scaling.Small(many, 64)
-    (found,) = _scaling.passes_of(alone, 10**6, *runs, 1000, 64).values()
-    assert found == pytest.approx((3, 1e-6, 0.010, 0.002))
+    (constants,) = _scaling.passes_of(alone, 10**6, *runs, 1000, 64).values()
+    assert constants == pytest.approx((3, 1e-6, 0.010, 0.002))
 
 
-def test_a_tally_counts_what_workers_do_and_leaves_their_class_as_it_was():
+def test_a_tally_counts_the_work_and_restores_the_class():
     from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.nearest import NearestAnchors
     from leastcut.anchors.problem import masses_of
@@ -82,11 +82,11 @@ def test_a_tally_counts_what_workers_do_and_leaves_their_class_as_it_was():
     workers, run = LocalWorkers(blocks.__getitem__, (100, 200), 1), LocalWorkers.run
     tally = _scaling.Tally(weighs=True)
     with tally.of(LocalWorkers):
-        told = workers.run("masses", masses_of, None, 20)[1]
-        whole = workers.total("masses", masses_of, None, sum, 20)
+        results = workers.run("masses", masses_of, None, 20)[1]
+        total = workers.total("masses", masses_of, None, sum, 20)
         assert workers.once("nothing", sum, (1, 2)) == 3
     assert LocalWorkers.run is run
-    np.testing.assert_array_equal(np.sum(told, axis=0), whole)
+    np.testing.assert_array_equal(np.sum(results, axis=0), total)
     (name,) = tally.n_points
     assert tally.n_points[name] == 2 * 300
     assert tally.sent_bytes[name] > 3 * 20 * 8

@@ -1,4 +1,4 @@
-"""Anchor graphs of data larger than memory: where samples and ties lie makes no difference."""
+"""Anchor graphs of data larger than memory: results do not depend on where data are stored."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ def samples(n=SIZE, d=3, dtype=np.float32, seed=0):
 X = samples()
 
 
-def all_of(graph):
-    """Return every number of a graph."""
+def arrays_of(graph):
+    """Return all arrays of a graph."""
     blocks = [graph.store.load(number) for number in range(len(graph.store.sizes))]
     return [graph.anchors, graph.masses, *(array for block in blocks for array in block)]
 
 
 def assert_equal_graphs(graph, other):
-    for array, same in zip(all_of(graph), all_of(other), strict=True):
+    for array, same in zip(arrays_of(graph), arrays_of(other), strict=True):
         assert array.dtype == same.dtype
         assert np.array_equal(array, same)
 
 
-# -- where samples lie
+# -- containers of samples
 
 
-def test_a_temporary_folder_that_is_gone_already_is_no_error():
+def test_a_deleted_temporary_folder_is_no_error():
     run = RunFolder()
     assert run.path.is_dir()
     run.path.rmdir()
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # as of what a finalizer raises
+        warnings.simplefilter("error")  # including errors in finalizers
         del run
         gc.collect()
 
@@ -134,9 +134,11 @@ def as_parquet_file(array, place):
 def as_zarr(array, place, rows=1300):
     zarr = pytest.importorskip("zarr")
     chunks = (min(rows, len(array)), 2)
-    found = zarr.create_array(place / "X.zarr", shape=array.shape, chunks=chunks, dtype=array.dtype)
-    found[:] = array
-    return found
+    stored = zarr.create_array(
+        place / "X.zarr", shape=array.shape, chunks=chunks, dtype=array.dtype
+    )
+    stored[:] = array
+    return stored
 
 
 def as_small_chunks(array, place):
@@ -196,7 +198,7 @@ PLACES = {
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("place", PLACES)
-def test_every_source_gives_the_same_graph_bit_for_bit(place, dtype, tmp_path):
+def test_every_source_gives_a_bitwise_equal_graph(place, dtype, tmp_path):
     X = samples(dtype=dtype)
     graph = leastcut.anchor_graph(PLACES[place](X, tmp_path), **SETTINGS)
     assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
@@ -211,9 +213,7 @@ def test_every_source_gives_the_same_graph_bit_for_bit(place, dtype, tmp_path):
     dtype=st.sampled_from([np.float32, np.float64, np.int16, np.uint8]),
     data=st.data(),
 )
-def test_any_rows_of_any_source_are_the_rows_of_the_array(
-    tmp_path_factory, place, n, d, dtype, data
-):
+def test_rows_of_every_source_equal_those_of_the_array(tmp_path_factory, place, n, d, dtype, data):
     array = (50 * samples(n, d, np.float64)).clip(0, 255).astype(dtype)
     source = as_source(PLACES[place](array, tmp_path_factory.mktemp("source")))
     assert source.shape == array.shape
@@ -230,12 +230,12 @@ def test_any_rows_of_any_source_are_the_rows_of_the_array(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_what_is_not_finite_in_a_late_block_is_named_by_its_row(place, tmp_path):
+def test_non_finite_values_are_reported_with_their_row(place, tmp_path):
     bad = X.copy()
     bad[2 * BLOCK + 17, 1] = np.nan
     with pytest.raises(ValueError, match=rf"nan at \({2 * BLOCK + 17}, 1\)"):
         leastcut.anchor_graph(PLACES[place](bad, tmp_path), **{**SETTINGS, "n_anchors": 40})
-    # Also where the sample does not meet it.
+    # Also if the sample for the anchors does not include the row.
     late = np.tile(X, (8, 1))
     late[-1, 2] = np.inf
     with pytest.raises(ValueError, match=rf"inf at \({len(late) - 1}, 2\)"):
@@ -243,7 +243,7 @@ def test_what_is_not_finite_in_a_late_block_is_named_by_its_row(place, tmp_path)
 
 
 @pytest.mark.parametrize("mode", ["c", "r+"])
-def test_a_map_is_read_as_it_was_changed_and_stays_so(mode, tmp_path):
+def test_changes_of_a_memory_map_are_read_and_kept(mode, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
     mapped[:100] += 1.0
@@ -253,35 +253,35 @@ def test_a_map_is_read_as_it_was_changed_and_stays_so(mode, tmp_path):
     assert_equal_graphs(graph, leastcut.anchor_graph(changed, **SETTINGS))
 
 
-def test_tables_that_are_no_samples_are_refused_by_column():
+def test_invalid_tables_are_reported_with_the_column():
     arrow = pytest.importorskip("pyarrow")
     column = arrow.array(X[:, 0])
     with pytest.raises(ValueError, match="X has more than one column 'x'; rename them"):
         leastcut.anchor_graph(arrow.table([column, column], names=["x", "x"]), 10)
-    with pytest.raises(ValueError, match="X has columns that hold no numbers: 'class'"):
+    with pytest.raises(ValueError, match="X has columns that are not numeric: 'class'"):
         leastcut.anchor_graph(arrow.table({"x": [1.0, 2.0], "class": ["a", "b"]}))
     column = [1.0] * 20 + [None] + [2.0] * 20
-    with pytest.raises(ValueError, match=r"X has missing entries; the first is in row 20, .* 'x'"):
+    with pytest.raises(ValueError, match=r"X has missing values; the first is in row 20, .* 'x'"):
         leastcut.anchor_graph(arrow.table({"x": column}), 5, 2)
 
 
-def test_columns_of_decimals_and_integers_are_the_numbers_that_they_are():
+def test_columns_of_decimals_and_integers_are_converted():
     arrow = pytest.importorskip("pyarrow")
     numbers = np.round(X.astype(np.float64), 2)
     columns = [
         arrow.array(np.char.mod("%.2f", numbers[:, 0])).cast(arrow.decimal128(8, 2)),
         arrow.array((100 * numbers[:, 1]).round().astype(np.int32)),
     ]
-    given = leastcut.anchor_graph(arrow.table(columns, names=["a", "b"]), **SETTINGS)
-    plain = np.column_stack([numbers[:, 0], (100 * numbers[:, 1]).round()])
-    # Arrow rounds a decimal to one of the two doubles next to it.
+    graph = leastcut.anchor_graph(arrow.table(columns, names=["a", "b"]), **SETTINGS)
+    expected = np.column_stack([numbers[:, 0], (100 * numbers[:, 1]).round()])
+    # Arrow rounds a decimal to one of the two adjacent doubles.
     for array, same in zip(
-        all_of(given), all_of(leastcut.anchor_graph(plain, **SETTINGS)), strict=True
+        arrays_of(graph), arrays_of(leastcut.anchor_graph(expected, **SETTINGS)), strict=True
     ):
         np.testing.assert_allclose(array, same, rtol=1e-12)
 
 
-def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
+def test_an_index_stored_by_pandas_is_not_a_feature(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     frame = pandas.DataFrame(X, columns=list("abc"), index=[f"row {i}" for i in range(SIZE)])
@@ -291,7 +291,7 @@ def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given_X", "said"),
+    ("data", "message"),
     [
         (sp.csr_array(np.eye(9)), "X is sparse"),
         ("X.csv", "X='X.csv' is neither"),
@@ -301,27 +301,27 @@ def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
         (np.ma.masked_array(X, mask=X > 3), "X is a masked array"),
     ],
 )
-def test_what_is_no_samples_is_refused(given_X, said):
-    with pytest.raises((TypeError, ValueError), match=said):
-        leastcut.anchor_graph(given_X)
+def test_invalid_samples_raise(data, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        leastcut.anchor_graph(data)
 
 
-# -- how it is computed
+# -- the computation
 
 
 @pytest.mark.parametrize("d", [3, 40])
-def test_parts_of_a_block_have_the_ties_of_the_whole(d):
+def test_parts_of_a_block_have_the_same_weights_as_the_block(d):
     points = samples(40_000, d)
     nearest = NearestAnchors(points[:900].copy(), 4, n_threads=2)
     step = 2 * tile_rows(900, d)
-    whole = nearest.block(points)
+    full = nearest.block(points)
     parts = [nearest.block(points[first : first + step]) for first in range(0, 40_000, step)]
     for name in ("anchors", "weights"):
         joined = np.concatenate([getattr(part, name) for part in parts])
-        assert np.array_equal(joined, getattr(whole, name))
+        assert np.array_equal(joined, getattr(full, name))
 
 
-def test_threads_and_files_make_no_difference(tmp_path):
+def test_graphs_do_not_depend_on_threads_and_files(tmp_path):
     graph = leastcut.anchor_graph(X, **SETTINGS, n_jobs=1)
     assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS, n_jobs=3))
     filed = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "run")
@@ -331,23 +331,26 @@ def test_threads_and_files_make_no_difference(tmp_path):
     assert np.array_equal(labels, leastcut.partition(filed, 3, random_state=0).labels)
 
 
-def test_sizes_of_blocks_may_be_any_that_add_up():
+def test_block_sizes_must_sum_to_the_number_of_samples():
     sizes = [1, 1500, SIZE - 1501]
     graph = leastcut.anchor_graph(X, **{**SETTINGS, "block_rows": sizes})
     assert graph.store.sizes == tuple(sizes)
     one = leastcut.anchor_graph(X, **{**SETTINGS, "block_rows": None})
     assert one.store.sizes == (SIZE,)
     assert np.array_equal(graph.masses, one.masses)
-    with pytest.raises(ValueError, match=f"block_rows adds up to 1501 rows, but X has {SIZE}"):
+    with pytest.raises(ValueError, match=f"block_rows sums to 1501 rows, but X has {SIZE}"):
         leastcut.anchor_graph(X, **{**SETTINGS, "block_rows": sizes[:2]})
 
 
 @pytest.mark.parametrize(
-    ("n", "n_anchors", "n_neighbors", "said"),
-    [(5, 1000, 5, "below the 5 samples of X; pass n_neighbors=4"), (50, 5, 5, "below n_anchors=5")],
+    ("n", "n_anchors", "n_neighbors", "message"),
+    [
+        (5, 1000, 5, "less than the number of samples, 5; pass n_neighbors=4"),
+        (50, 5, 5, "less than n_anchors=5"),
+    ],
 )
-def test_every_point_has_anchors_that_it_is_not_tied_to(n, n_anchors, n_neighbors, said):
-    with pytest.raises(ValueError, match=said):
+def test_n_neighbors_must_be_less_than_n_anchors(n, n_anchors, n_neighbors, message):
+    with pytest.raises(ValueError, match=message):
         leastcut.anchor_graph(X[:n], n_anchors, n_neighbors)
 
 
@@ -357,26 +360,28 @@ def test_equal_points_have_one_anchor():
     assert graph.masses.tolist() == [100.0]
 
 
-def test_clusters_without_room_for_their_tables_are_refused():
+def test_more_clusters_than_memory_allows_raise():
     graph = replace(leastcut.anchor_graph(X, **SETTINGS), most_clusters=3)
     assert leastcut.partition(graph, 3, effort="fast", random_state=0).labels.max() == 2
-    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 .* max_memory"):
+    with pytest.raises(
+        ValueError, match=r"n_clusters=4 needs more memory than max_memory .* 3 clusters"
+    ):
         leastcut.partition(graph, 4)
 
 
-def test_progress_goes_on_to_the_end_and_a_bar_is_shown(capsys):
-    told = []
-    leastcut.anchor_graph(X, **SETTINGS, callback=told.append)
-    stages = [progress.stage for progress in told]
+def test_progress_is_reported_to_the_end_and_a_bar_is_shown(capsys):
+    reports = []
+    leastcut.anchor_graph(X, **SETTINGS, callback=reports.append)
+    stages = [progress.stage for progress in reports]
     assert stages == sorted(stages)
     for stage in ("anchors", "blocks"):
-        fractions = [progress.fraction for progress in told if progress.stage == stage]
+        fractions = [progress.fraction for progress in reports if progress.stage == stage]
         assert fractions == sorted(fractions)
         assert fractions[-1] == 1.0
     leastcut.anchor_graph(X, **SETTINGS, callback="tqdm")
 
 
-def test_an_error_of_the_callback_ends_the_work():
+def test_an_exception_in_the_callback_stops_the_computation():
     def fail(progress):
         raise LookupError("enough")
 
@@ -385,7 +390,7 @@ def test_an_error_of_the_callback_ends_the_work():
 
 
 class Slow:
-    """Samples that take their time."""
+    """Samples that are slow to read."""
 
     shape, dtype = X.shape, X.dtype
 
@@ -394,30 +399,30 @@ class Slow:
         return X[rows]
 
 
-def test_an_interrupt_is_heard_at_once():
+def test_an_interrupt_stops_the_computation_immediately():
     timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
-    began = time.monotonic()
+    start = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         leastcut.anchor_graph(Slow(), **{**SETTINGS, "block_rows": 50})
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - start < 3.0
 
 
-# -- runs that were killed
+# -- killed processes
 
 
 def run_python(code, *arguments, check=True):
-    """Run a script in a process of its own, as a user would."""
+    """Run a script in a new process."""
     script = textwrap.dedent(code)
     environment = {**os.environ, "PYTHONPATH": str(Path(leastcut.__file__).parents[1])}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
         capture_output=True,
         text=True,
         env=environment,
     )
-    assert not check or done.returncode == 0, done.stderr
-    return done
+    assert not check or process.returncode == 0, process.stderr
+    return process
 
 
 KILLED = """
@@ -425,8 +430,8 @@ KILLED = """
     import numpy as np
     import leastcut
 
-    class UpToTheLast:
-        # All rows can be sampled; when blocks are tied, the last is never reached.
+    class WithoutLastBlock:
+        # All rows can be sampled, but the last block is never read.
         def __init__(self, X):
             self.X, self.shape, self.dtype, self.n_reads = X, X.shape, X.dtype, 0
 
@@ -440,21 +445,21 @@ KILLED = """
         if progress.stage == "blocks" and progress.fraction > 0.5:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    X = UpToTheLast(np.load(sys.argv[1], mmap_mode="r"))
+    X = WithoutLastBlock(np.load(sys.argv[1], mmap_mode="r"))
     leastcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2], callback=kill)
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process is killed like this here")
-def test_a_killed_run_goes_on_where_it_was(tmp_path):
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="SIGKILL is not available")
+def test_a_killed_run_is_resumed(tmp_path):
     np.save(tmp_path / "X.npy", X)
     run = tmp_path / "run"
-    done = run_python(KILLED, tmp_path / "X.npy", run, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    process = run_python(KILLED, tmp_path / "X.npy", run, check=False)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     finished = {path: path.stat().st_mtime_ns for path in (run / "blocks").glob("*.block")}
     n_blocks = -(-SIZE // BLOCK)
     assert 0 < len(finished) < n_blocks
-    # What it was in the middle of is thrown away.
+    # Partially written files are removed.
     (run / "blocks" / f"0000004.block-1-1{'.unfinished'}").write_bytes(b"half")
     reads = []
 
@@ -465,16 +470,16 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
 
     graph = leastcut.anchor_graph(Watched(), **SETTINGS, folder=run)
     assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
-    # Finished blocks are not written again. Each block of X is read twice: for the sample, and to
-    # be tied or to be compared with the samples that its file was computed from.
+    # Finished blocks are not written again. Each block of X is read twice: for the sample, and for
+    # its weights or the comparison with the samples of its file.
     assert all(path.stat().st_mtime_ns == written for path, written in finished.items())
     assert len(reads) == 2 * n_blocks
     assert not list(run.rglob("*.unfinished"))
-    # And a run that has ended is read.
+    # A finished run is loaded.
     reads.clear()
-    again = leastcut.anchor_graph(Watched(), **{**SETTINGS, "random_state": None}, folder=run)
+    loaded = leastcut.anchor_graph(Watched(), **{**SETTINGS, "random_state": None}, folder=run)
     assert len(reads) == 2 * n_blocks
-    assert_equal_graphs(graph, again)
+    assert_equal_graphs(graph, loaded)
 
 
 SEARCH_KILLED = """
@@ -493,17 +498,17 @@ SEARCH_KILLED = """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process is killed like this here")
-def test_a_killed_search_goes_on_where_it_was(tmp_path):
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="SIGKILL is not available")
+def test_a_killed_search_is_resumed(tmp_path):
     np.save(tmp_path / "X.npy", X)
-    done = run_python(SEARCH_KILLED, tmp_path / "X.npy", tmp_path / "run", check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    process = run_python(SEARCH_KILLED, tmp_path / "X.npy", tmp_path / "run", check=False)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     assert list((tmp_path / "run" / "searches").glob("*.search"))
     graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "run")
-    found = leastcut.partition(graph, 4, random_state=0)
-    fresh = leastcut.partition(leastcut.anchor_graph(X, **SETTINGS), 4, random_state=0)
-    assert np.array_equal(found.labels, fresh.labels)
-    assert found.cut_value == fresh.cut_value
+    resumed = leastcut.partition(graph, 4, random_state=0)
+    expected = leastcut.partition(leastcut.anchor_graph(X, **SETTINGS), 4, random_state=0)
+    assert np.array_equal(resumed.labels, expected.labels)
+    assert resumed.cut_value == expected.cut_value
 
 
 OTHERS = {
@@ -518,18 +523,18 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_the_folder_of_another_run_is_refused_by_what_differs(name, tmp_path):
+def test_the_folder_of_another_run_is_rejected_with_the_difference(name, tmp_path):
     right = {"X": X, **SETTINGS, "folder": tmp_path}
     leastcut.anchor_graph(**right)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    with pytest.raises(ValueError, match=f"holds another run: its {name} is "):
+    with pytest.raises(ValueError, match=f"has another run: its {name} is "):
         leastcut.anchor_graph(**{**right, **OTHERS[name]})
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
-def test_a_folder_with_other_files_is_left_alone(tmp_path):
+def test_a_folder_with_other_files_is_not_changed(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match=r"folder=.* holds other files and no run"):
+    with pytest.raises(ValueError, match=r"folder=.* has other files and no run"):
         leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     with pytest.raises(ValueError, match=r"folder=.* is a file"):
         leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "thesis.tex")
@@ -551,12 +556,12 @@ def damage(path, how):
 
 @pytest.mark.parametrize("how", ["shorter", "longer", "empty", "one bit"])
 @pytest.mark.parametrize("name", ["blocks/0000002.block", "anchors.npy", "masses.npy", "run.json"])
-def test_damaged_files_are_refused_by_name(name, how, tmp_path):
+def test_damaged_files_are_reported_by_name(name, how, tmp_path):
     leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     damage(tmp_path / name, how)
     with pytest.raises(ValueError, match=name if name != "run.json" or how == "empty" else "run"):
-        all_of(leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path))
-    # A block that was removed is made anew.
+        arrays_of(leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path))
+    # A deleted block is computed again.
     if name.startswith("blocks"):
         (tmp_path / name).unlink()
         graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
@@ -568,21 +573,21 @@ def test_damaged_files_are_refused_by_name(name, how, tmp_path):
     facts=st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3),
     names=st.lists(st.sampled_from(["best", "current"]), unique=True),
 )
-def test_a_checkpoint_returns_what_was_saved_last(tmp_path_factory, sizes, facts, names):
+def test_a_checkpoint_returns_the_last_saved_state(tmp_path_factory, sizes, facts, names):
     folder = tmp_path_factory.mktemp("run")
     checkpoint = FolderCheckpoint(folder, "name", 7, tuple(sizes), 31)
     assert checkpoint.load() is None
     labels = [np.arange(size, dtype=np.int32) for size in sizes]
     for shift in (0, 1):
-        checkpoint._next = 0.0  # however soon
+        checkpoint._next = 0.0  # without a minimum interval
         checkpoint.save(facts, {name: [part + shift for part in labels] for name in names})
-        told, arrays = checkpoint.load()
-        assert told == facts
+        loaded, arrays = checkpoint.load()
+        assert loaded == facts
         assert list(arrays) == names
         for parts in arrays.values():
             assert [part.tolist() for part in parts] == [(p + shift).tolist() for p in labels]
         assert [path.name for path in checkpoint.path.parent.iterdir()] == ["name.search"]
-    # That of another graph is not used, nor are labels that tables have no place for.
+    # Checkpoints of other graphs and labels out of range are not used.
     assert FolderCheckpoint(folder, "name", 8, tuple(sizes), 31).load() is None
     if names:
         with pytest.warns(UserWarning, match="labels of other clusters"):
@@ -593,24 +598,24 @@ def test_a_checkpoint_returns_what_was_saved_last(tmp_path_factory, sizes, facts
 
 
 @pytest.mark.parametrize(
-    ("given_size", "n_bytes"),
+    ("text", "n_bytes"),
     [("4GiB", 2**32), ("4 gib", 2**32), ("4G", 4 * 10**9), ("1.5kB", 1500), ("77", 77), (77, 77)],
 )
-def test_sizes_are_read_as_people_write_them(given_size, n_bytes):
-    assert check_max_memory(given_size) == n_bytes
+def test_memory_sizes_are_parsed(text, n_bytes):
+    assert check_max_memory(text) == n_bytes
 
 
 @pytest.mark.parametrize("wrong", ["4XB", "GiB", "", "-4GiB", "4iB", "four", "0", 0, -1, 1.5, True])
-def test_what_is_no_size_is_refused(wrong):
+def test_invalid_memory_sizes_raise(wrong):
     with pytest.raises((TypeError, ValueError), match="max_memory"):
         leastcut.anchor_graph(X, max_memory=wrong)
 
 
-def test_too_little_memory_is_refused_with_the_least_that_would_do():
+def test_too_little_memory_raises_with_the_minimum():
     with pytest.raises(ValueError, match="Pass max_memory=") as caught:
         leastcut.anchor_graph(X, **SETTINGS, max_memory="1MiB")
     least = int(str(caught.value).partition("Pass max_memory=")[2].split()[0])
-    # A little more: this process may have grown meanwhile.
+    # Slightly more, as this process may have grown.
     graph = leastcut.anchor_graph(X, **SETTINGS, max_memory=least + 2**24)
     assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
 
@@ -624,10 +629,10 @@ PEAK = """
     X = np.load(sys.argv[1], mmap_mode="r")
     settings = {"n_anchors": 200, "n_neighbors": 30, "random_state": 0, "block_rows": 2**15}
     limit = None
-    if sys.argv[2] == "held":
+    if sys.argv[2] == "limited":
         try:
             leastcut.anchor_graph(X, **settings, max_memory=1)
-        except ValueError as error:  # which names the least that would do
+        except ValueError as error:  # states the minimum
             least = int(str(error).partition("Pass max_memory=")[2].split()[0])
         limit = least + 2**22
     graph = leastcut.anchor_graph(X, **settings, max_memory=limit, n_jobs=2)
@@ -638,30 +643,33 @@ PEAK = """
         numbers.update(block.anchors.tobytes() + block.weights.tobytes())
     lines = Path("/proc/self/status").read_text().splitlines()
     peak = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-    where = graph.store.path(0) if hasattr(graph.store, "path") else Path()
-    is_filed = where.is_file()
+    path = graph.store.path(0) if hasattr(graph.store, "path") else Path()
+    is_in_file = path.is_file()
     del graph, block
     gc.collect()
-    same = numbers.hexdigest(), value
-    print(json.dumps([peak, limit, same, is_filed, is_filed and where.exists()]))
+    result = numbers.hexdigest(), value
+    print(json.dumps([peak, limit, result, is_in_file, is_in_file and path.exists()]))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is told by Linux")
-def test_memory_is_held_and_changes_nothing(tmp_path):
-    """Samples of 62 MB and ties of 312 MB, in what has no room for half of them."""
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="peak memory is only reported on Linux"
+)
+def test_max_memory_is_respected_and_does_not_change_results(tmp_path):
+    """Samples of 62 MB and weights of 312 MB, with a limit below half of them."""
     rng = np.random.default_rng(0)
     n, d = 1_300_000, 12
     mapped = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (n, d))
     for start in range(0, n, 100_000):
         mapped[start : start + 100_000] = rng.normal(size=(100_000, d))
     del mapped
-    free, held = (
-        json.loads(run_python(PEAK, tmp_path / "X.npy", how).stdout) for how in ("free", "held")
+    unlimited, limited = (
+        json.loads(run_python(PEAK, tmp_path / "X.npy", how).stdout)
+        for how in ("unlimited", "limited")
     )
-    assert held[0] <= held[1] < free[0]
-    assert free[2] == held[2]
-    # Ties were in files, in a folder that is gone with the graph.
-    assert held[3:] == [True, False]
-    assert free[3:] == [False, False]
+    assert limited[0] <= limited[1] < unlimited[0]
+    assert unlimited[2] == limited[2]
+    # Weights were in files, in a folder that was deleted with the graph.
+    assert limited[3:] == [True, False]
+    assert unlimited[3:] == [False, False]

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import leastcut
-from leastcut.anchors.blocks import Block, LocalWorkers, added
+from leastcut.anchors.blocks import Block, LocalWorkers, tree_sum
 from leastcut.anchors.problem import AnchorProblem
 from leastcut.anchors.search import search_anchors
 from leastcut.budget import Budget
@@ -125,7 +125,7 @@ def test_workers_and_threads_give_the_same_results(client):
         first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(0, 9), (1, 3), (2, 12), (3, 6)]
         third = [(0, 3), (1, 3), (2, 4), (3, 6)]
         assert results[0][:-2] == [*first, *second, *third]
-        assert results[0][-2:] == [added([1.0, 1.0, 4 / 3, 2.0], sum_in_order), 10]
+        assert results[0][-2:] == [tree_sum([1.0, 1.0, 4 / 3, 2.0], sum_in_order), 10]
 
 
 def test_tasks_run_on_workers_with_readable_names(client):
@@ -439,7 +439,7 @@ def test_tasks_accept_read_only_arrays(points, one_machine):
     workers = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
     problem = AnchorProblem(workers, graph.masses)
     result = search_anchors(problem, 4, [], SearchOptions("fast", False, 3), Budget())
-    np.testing.assert_array_equal(np.concatenate(result.kept), one_machine.labels)
+    np.testing.assert_array_equal(np.concatenate(result.labels), one_machine.labels)
 
 
 def test_the_estimator_is_documented():

@@ -1,4 +1,4 @@
-"""How much memory there is, and errors before it is taken."""
+"""Available memory, and errors before an allocation."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from leastcut import memory
 from leastcut.memory import available_memory, check_memory, in_units
 
 
-def test_this_machine_tells_what_it_has():
+def test_available_memory_is_plausible():
     available = available_memory()
     if sys.platform.startswith("linux"):
         assert available is not None
         assert 2**20 < available < 2**50
 
 
-def test_what_fits_passes_and_what_does_not_says_how_much_and_what_needs_less():
+def test_insufficient_memory_raises_with_the_amount_and_the_remedy():
     check_memory(1, "Nothing", "Wait.")
     with pytest.raises(MemoryError, match=r"A stage needs about 1e\+03 PiB .* Ask for less\."):
         check_memory(1000 * 2.0**50, "A stage", "Ask for less.")
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_container_leaves_its_limit_less_what_is_in_use(tmp_path, monkeypatch, old):
+def test_a_container_has_its_limit_minus_the_memory_in_use(tmp_path, monkeypatch, old):
     monkeypatch.setattr(memory, "CGROUP_ROOT", tmp_path)
     limit, use, details = memory.CGROUPS[old]
     (tmp_path / limit).parent.mkdir(exist_ok=True)
@@ -35,7 +35,7 @@ def test_a_container_leaves_its_limit_less_what_is_in_use(tmp_path, monkeypatch,
     assert available_memory() == 2**20 + 1024
 
 
-def test_a_container_without_limit_leaves_what_the_system_has(tmp_path, monkeypatch):
+def test_a_container_without_a_limit_is_ignored(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "CGROUP_ROOT", tmp_path)
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("5\n")
@@ -44,7 +44,7 @@ def test_a_container_without_limit_leaves_what_the_system_has(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("n_bytes", "said"), [(0, "0 bytes"), (1023, "1.02e+03 bytes"), (2**30, "1 GiB")]
+    ("n_bytes", "text"), [(0, "0 bytes"), (1023, "1.02e+03 bytes"), (2**30, "1 GiB")]
 )
-def test_units(n_bytes, said):
-    assert in_units(n_bytes) == said
+def test_sizes_are_formatted_in_units(n_bytes, text):
+    assert in_units(n_bytes) == text

@@ -1,4 +1,4 @@
-"""The estimator on anchors: the same attributes and methods, wherever samples lie."""
+"""The estimator on anchor graphs: attributes and methods for samples in any container."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ X = load_digits().data[:600]
 
 
 def fitted(data=X, n_clusters=5, **options):
-    given = {"n_anchors": 60, "effort": "fast", "random_state": 0, **options}
-    return AnchorSpectralClustering(n_clusters, **given).fit(data)
+    parameters = {"n_anchors": 60, "effort": "fast", "random_state": 0, **options}
+    return AnchorSpectralClustering(n_clusters, **parameters).fit(data)
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +36,22 @@ def model():
     return fitted()
 
 
-# -- what a fit is
+# -- fitted attributes
 
 
-def test_a_fit_is_the_graph_and_its_partition(model):
+def test_a_fit_equals_the_graph_and_its_partition(model):
     graph = anchor_graph(X, 60, random_state=0)
-    found = leastcut.partition(graph, 5, effort="fast", random_state=0)
+    partition = leastcut.partition(graph, 5, effort="fast", random_state=0)
     assert isinstance(model.affinity_matrix_, AnchorGraph)
     assert np.array_equal(model.affinity_matrix_.masses, graph.masses)
-    assert np.array_equal(model.labels_, number_by_appearance(found.labels))
-    assert model.cut_value_ == pytest.approx(found.cut_value, rel=1e-12)
+    assert np.array_equal(model.labels_, number_by_appearance(partition.labels))
+    assert model.cut_value_ == pytest.approx(partition.cut_value, rel=1e-12)
     assert model.cut_value_ == leastcut.cut_value(graph, model.labels_)
     assert (model.n_clusters_, model.solver_, model.n_features_in_) == (5, "multilevel", 64)
     assert model.n_iter_ >= 1
 
 
-def test_bound_and_eigenpairs_are_those_of_the_explicit_graph(model):
+def test_bound_and_eigenpairs_equal_those_of_the_explicit_graph(model):
     S = model.affinity_matrix_.to_sparse()
     assert model.lower_bound_ == pytest.approx(leastcut.lower_bound(S, 5), abs=1e-9)
     assert model.lower_bound_ <= model.cut_value_
@@ -62,7 +62,7 @@ def test_bound_and_eigenpairs_are_those_of_the_explicit_graph(model):
     np.testing.assert_allclose(E - S @ E, E * model.eigenvalues_, atol=1e-8)
 
 
-def test_the_defaults_are_those_of_the_graph():
+def test_the_defaults_equal_those_of_the_graph():
     of_graph = inspect.signature(anchor_graph).parameters
     of_model = inspect.signature(AnchorSpectralClustering).parameters
     shared = {"n_anchors", "n_neighbors", "max_memory", "folder", "device", "n_jobs"}
@@ -72,15 +72,15 @@ def test_the_defaults_are_those_of_the_graph():
     assert model.affinity_matrix_.n_neighbors == of_graph["n_neighbors"].default == 5
 
 
-def test_neighbours_of_neighbour_graphs_are_ten_as_ever():
+def test_neighbor_graphs_have_ten_neighbors_by_default():
     data = load_iris().data
     plain = SpectralClustering(3, random_state=0).fit(data)
-    given = SpectralClustering(3, n_neighbors=10, random_state=0).fit(data)
-    assert (plain.affinity_matrix_ != given.affinity_matrix_).nnz == 0
+    explicit = SpectralClustering(3, n_neighbors=10, random_state=0).fit(data)
+    assert (plain.affinity_matrix_ != explicit.affinity_matrix_).nnz == 0
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7])
-def test_few_samples_have_few_anchors_and_ties(n):
+def test_few_samples_have_few_anchors_and_weights(n):
     data = np.arange(float(n))[:, None] ** 2
     model = AnchorSpectralClustering(1, random_state=0).fit(data)
     graph = model.affinity_matrix_
@@ -89,32 +89,32 @@ def test_few_samples_have_few_anchors_and_ties(n):
     assert model.embedding_.shape == (n, 1)
 
 
-def test_what_does_not_fit_into_memory_says_so(model, monkeypatch):
+def test_insufficient_memory_raises(model, monkeypatch):
     monkeypatch.setattr("leastcut.memory.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="5 coordinates of 600 samples"):
         model.transform(X)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_precision_is_that_of_the_samples(dtype):
+def test_outputs_have_the_dtype_of_the_samples(dtype):
     model = fitted(load_wine().data.astype(dtype), 3)
-    for found in (model.embedding_, model.transform(load_wine().data.astype(dtype))):
-        assert found.dtype == dtype
+    for array in (model.embedding_, model.transform(load_wine().data.astype(dtype))):
+        assert array.dtype == dtype
 
 
-def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypatch):
+def test_labels_are_numbered_by_appearance_for_late_clusters(monkeypatch):
     labels = np.concatenate([np.full(90, 2), [0], np.full(9, 1)]).astype(np.int32)
     for count in (1, 95, 1000):
         monkeypatch.setattr(module, "APPEARING", count)
-        found = module.renumbered(labels, 3)
-        assert found.dtype == np.int32
-        assert np.array_equal(found, number_by_appearance(labels))
+        numbered = module.renumbered(labels, 3)
+        assert numbered.dtype == np.int32
+        assert np.array_equal(numbered, number_by_appearance(labels))
 
 
 # -- new samples
 
 
-def test_training_samples_lie_where_the_embedding_has_them(model, monkeypatch):
+def test_transform_of_training_samples_equals_the_embedding(model, monkeypatch):
     assert np.array_equal(model.transform(X), model.embedding_)
     monkeypatch.setattr(module, "NUMBERS", 64 * 7)
     assert np.array_equal(model.transform(X), model.embedding_)
@@ -122,7 +122,7 @@ def test_training_samples_lie_where_the_embedding_has_them(model, monkeypatch):
     assert np.array_equal(model.transform(new)[7:9], model.transform(new[7:9]))
 
 
-def test_the_embedding_has_as_many_columns_as_are_asked_for():
+def test_the_embedding_has_n_components_columns():
     more = fitted(n_components=8)
     assert more.embedding_.shape == (600, 8)
     assert more.eigenvalues_.size == 8
@@ -134,15 +134,15 @@ def test_the_embedding_has_as_many_columns_as_are_asked_for():
     assert np.array_equal(few.labels_, more.labels_)
 
 
-def test_directions_without_anchors_are_0():
-    # Two places, four samples each: there are but two directions, and anchors are the places.
+def test_the_embedding_has_at_most_as_many_columns_as_the_rank():
+    # Two distinct points with four samples each: the rank is two.
     data = np.repeat([[0.0, 0.0], [1.0, 5.0]], 4, axis=0)
     model = fitted(data, 1, n_components=5, n_neighbors=1)
     assert model.embedding_.shape == (8, 2)
     assert np.isfinite(model.embedding_).all()
 
 
-def test_scores_are_cut_values_of_the_graph_with_new_samples(model):
+def test_scores_equal_cut_values_of_the_graph_with_new_samples(model):
     assert model.score() == model.score(X) == -model.cut_value_
     new = load_digits().data[700:720]
     labels = np.concatenate([model.labels_, model.predict(new)])
@@ -152,18 +152,18 @@ def test_scores_are_cut_values_of_the_graph_with_new_samples(model):
     weights = (Z.T @ member).toarray()
     value = Table(weights, weights.sum(axis=1)).value
     assert model.score(new) == pytest.approx(-value, rel=1e-12)
-    # In another order they are other samples; twice as many of all are cut as one is.
+    # In another order they are new samples; duplicating all samples hardly changes the value.
     assert model.score(X[::-1]) == pytest.approx(-model.cut_value_, rel=1e-2)
 
 
-def test_new_samples_do_not_see_one_another(model):
+def test_predictions_do_not_depend_on_other_new_samples(model):
     new = load_digits().data[600:700]
     assert np.array_equal(model.predict(new)[::9], model.predict(new[::9]))
     with pytest.raises(ValueError, match="X has 3 features"):
         model.predict(new[:, :3])
 
 
-# -- samples that lie elsewhere
+# -- containers of samples
 
 
 def forms(tmp_path):
@@ -196,20 +196,20 @@ def forms(tmp_path):
         pass
 
 
-def test_samples_are_the_same_wherever_they_lie(tmp_path, model):
+def test_results_do_not_depend_on_the_container_of_samples(tmp_path, model):
     def refused(*_, **__):
-        raise AssertionError("scikit-learn would read it whole")
+        raise AssertionError("scikit-learn would load all samples")
 
     predicted = model.predict(X)
     for data in forms(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("leastcut.estimators.inputs.validate_data", refused)
-            found = fitted(data)
-            assert np.array_equal(found.labels_, model.labels_)
-            assert found.n_features_in_ == 64
-            assert np.array_equal(found.predict(data), predicted)
-            assert np.array_equal(found.transform(data), model.embedding_)
-            assert found.score(data) == -model.cut_value_
+            other = fitted(data)
+            assert np.array_equal(other.labels_, model.labels_)
+            assert other.n_features_in_ == 64
+            assert np.array_equal(other.predict(data), predicted)
+            assert np.array_equal(other.transform(data), model.embedding_)
+            assert other.score(data) == -model.cut_value_
     np.save(tmp_path / "narrow.npy", X[:, :2])
     with pytest.raises(ValueError, match="X has 2 features"):
         model.predict(tmp_path / "narrow.npy")
@@ -217,7 +217,7 @@ def test_samples_are_the_same_wherever_they_lie(tmp_path, model):
         fitted(tmp_path / "x.npy", 601)
 
 
-def test_names_of_features_are_those_of_the_last_fit(tmp_path):
+def test_feature_names_are_those_of_the_last_fit(tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(load_iris().data, columns=list("abcd"))
     model = fitted(frame, 3)
@@ -230,11 +230,11 @@ def test_names_of_features_are_those_of_the_last_fit(tmp_path):
     assert not hasattr(model, "feature_names_in_")
 
 
-def test_a_folder_is_gone_on_with(tmp_path):
-    one = fitted(folder=tmp_path / "run", random_state=None)
-    again = fitted(folder=str(tmp_path / "run"), random_state=None)
-    assert np.array_equal(one.labels_, again.labels_)
-    assert one.cut_value_ == again.cut_value_
+def test_a_folder_is_resumed(tmp_path):
+    first = fitted(folder=tmp_path / "run", random_state=None)
+    resumed = fitted(folder=str(tmp_path / "run"), random_state=None)
+    assert np.array_equal(first.labels_, resumed.labels_)
+    assert first.cut_value_ == resumed.cut_value_
     with pytest.raises(ValueError, match="n_anchors"):
         fitted(folder=tmp_path / "run", random_state=None, n_anchors=50)
     assert fitted(max_memory="8GiB").cut_value_ == fitted().cut_value_
@@ -242,24 +242,24 @@ def test_a_folder_is_gone_on_with(tmp_path):
         fitted(max_memory="much")
 
 
-def test_tensors_are_samples():
+def test_tensors_can_be_fitted():
     torch = pytest.importorskip("torch")
     assert np.array_equal(fitted(torch.from_numpy(X)).labels_, fitted().labels_)
 
 
-# -- scikit-learn's ways
+# -- scikit-learn conventions
 
 
-def test_clones_pickles_and_pipelines(model):
+def test_estimators_can_be_cloned_pickled_and_used_in_pipelines(model):
     copy = clone(model)
     assert copy.n_anchors == 60
     assert not hasattr(copy, "labels_")
-    again = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(again.predict(X), model.predict(X))
-    assert np.array_equal(again.embedding_, model.embedding_)
-    assert again.lower_bound_ == model.lower_bound_
-    parts = make_pipeline(StandardScaler(), clone(model))
-    assert parts.fit(X).predict(X[:4]).shape == (4,)
+    restored = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(restored.predict(X), model.predict(X))
+    assert np.array_equal(restored.embedding_, model.embedding_)
+    assert restored.lower_bound_ == model.lower_bound_
+    pipeline = make_pipeline(StandardScaler(), clone(model))
+    assert pipeline.fit(X).predict(X[:4]).shape == (4,)
     wide = make_pipeline(StandardScaler(), clone(model)).set_output(transform="pandas").fit(X)
     assert list(wide.transform(X[:2]).columns) == [f"anchorspectralclustering{k}" for k in range(5)]
     options = {"n_anchors": [30, 60], "n_neighbors": [3, 5]}
@@ -267,20 +267,20 @@ def test_clones_pickles_and_pipelines(model):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-def test_seeds_and_threads():
+def test_labels_depend_on_the_seed_but_not_on_threads():
     one, other = fitted(n_jobs=1), fitted(n_jobs=2)
     assert np.array_equal(one.labels_, other.labels_)
     assert np.array_equal(one.labels_, fitted(random_state=np.int64(0)).labels_)
-    drawn = [fitted(random_state=np.random.RandomState(3)).labels_ for _ in range(2)]
-    assert np.array_equal(*drawn)
+    labels = [fitted(random_state=np.random.RandomState(3)).labels_ for _ in range(2)]
+    assert np.array_equal(*labels)
 
 
-def test_more_effort_is_never_worse():
+def test_more_effort_never_increases_the_cut():
     values = [fitted(effort=effort).cut_value_ for effort in ("fast", "auto", "balanced")]
     assert values == sorted(values, reverse=True)
 
 
-def test_verbose_tells_what_is_done(capsys):
+def test_verbose_prints_progress(capsys):
     fitted(verbose=True)
     out = capsys.readouterr().out
     assert "600 samples joined by" in out
@@ -297,13 +297,13 @@ def test_samples_are_not_changed():
 
 
 @pytest.mark.filterwarnings("ignore:The evidence")
-def test_auto_is_the_number_of_partition_and_has_a_path():
+def test_auto_selects_the_number_of_partition_and_has_a_path():
     rng = np.random.default_rng(0)
     data = np.concatenate([rng.normal(size=(60, 2)) + 40.0 * k for k in range(3)])
     model = fitted(data, "auto", n_anchors=40, max_clusters=5)
     assert model.n_clusters_ == 3
-    found = leastcut.partition(model.affinity_matrix_, "auto", effort="fast", random_state=0)
-    assert found.labels.max() == 2
+    partition = leastcut.partition(model.affinity_matrix_, "auto", effort="fast", random_state=0)
+    assert partition.labels.max() == 2
     path = model.cut_path_
     assert list(path) == [1, 2, 3, 4, 5]
     assert path.best == 3
@@ -319,13 +319,13 @@ def test_auto_is_the_number_of_partition_and_has_a_path():
     assert not hasattr(model, "cut_path_")
 
 
-def test_weak_evidence_warns_on_the_line_of_the_user():
+def test_weak_evidence_warns_at_the_line_of_the_caller():
     with pytest.warns(UserWarning, match="The evidence for n_clusters") as caught:
         fitted(load_digits().data, "auto", n_anchors=300, max_clusters=12)
     assert caught[0].filename == __file__
 
 
-# -- what cannot be had
+# -- errors and warnings
 
 
 @pytest.mark.parametrize(
@@ -342,11 +342,11 @@ def test_weak_evidence_warns_on_the_line_of_the_user():
         ({"effort": "lazy"}, "The 'effort' parameter of AnchorSpectralClustering must be"),
     ],
 )
-def test_what_cannot_be_had_is_refused_before_any_work(options, words, monkeypatch):
+def test_invalid_options_raise_immediately(options, words, monkeypatch):
     def built(*_, **__):
-        raise AssertionError("there was work done")
+        raise AssertionError("the graph was built")
 
-    if "max_memory" not in options:  # which the graph itself knows to read
+    if "max_memory" not in options:  # which the graph validates
         monkeypatch.setattr(module, "anchor_graph", built)
     with pytest.raises(ValueError, match=words):
         AnchorSpectralClustering(**{"n_clusters": 5, **options}).fit(X)
@@ -360,7 +360,7 @@ def test_what_cannot_be_had_is_refused_before_any_work(options, words, monkeypat
         {"affinity": "rbf", "n_neighbors": 10},
     ],
 )
-def test_what_has_no_effect_is_said(options):
+def test_options_without_effect_warn(options):
     with pytest.warns(UserWarning, match="has no effect") as caught:
         SpectralClustering(3, effort="fast", random_state=0, **options).fit(load_iris().data)
     assert [one.filename for one in caught] == [__file__]
@@ -378,7 +378,7 @@ def test_what_has_no_effect_is_said(options):
     ],
     ids=["sparse", "masked", "NaN", "one dimension", "no file", "no such format"],
 )
-def test_what_are_no_samples_is_named(data, words):
+def test_invalid_samples_raise(data, words):
     with pytest.raises((ValueError, TypeError, OSError), match=words):
         fitted(data)
 
@@ -386,8 +386,8 @@ def test_what_are_no_samples_is_named(data, words):
 def test_a_proof_needs_edges(model):
     with pytest.raises(TypeError, match=r"A proof needs the edges.*affinity_matrix_\.to_sparse"):
         model.certify()
-    found = leastcut.certify(model.affinity_matrix_.to_sparse(), model.labels_, time_limit=0)
-    assert found.cut_value == pytest.approx(model.cut_value_)
+    certificate = leastcut.certify(model.affinity_matrix_.to_sparse(), model.labels_, time_limit=0)
+    assert certificate.cut_value == pytest.approx(model.cut_value_)
     with pytest.raises(ValueError, match="no names of nodes"):
         model.by_node()
     with pytest.raises(TypeError, match="A proof needs the edges"):
@@ -404,15 +404,15 @@ def test_a_proof_needs_edges(model):
         SpectralClustering(3),
     ],
 )
-def test_a_graph_of_anchors_is_no_samples(model, estimator):
+def test_an_anchor_graph_as_samples_raises(model, estimator):
     with pytest.raises(TypeError, match=r"leastcut\.partition, which cuts it as it is"):
         estimator.fit(model.affinity_matrix_)
 
 
-# -- pictures
+# -- plots
 
 
-def test_pictures_that_need_no_edges_are_drawn(model):
+def test_plots_that_do_not_need_edges_are_drawn(model):
     pytest.importorskip("matplotlib.pyplot")
     assert "5 clusters" in model.plot("embedding").get_title()
     assert "5 clusters" in model.plot("sizes").get_title()
@@ -427,14 +427,14 @@ def test_pictures_that_need_no_edges_are_drawn(model):
         model.plot("evidence")
 
 
-def test_pictures_show_what_the_explicit_graph_shows(model):
+def test_plots_equal_those_of_the_explicit_graph(model):
     pytest.importorskip("matplotlib")
     from leastcut.plot.clusters import clusters_of
 
-    one = clusters_of(model)
-    other = clusters_of(model.labels_, model.affinity_matrix_.to_sparse())
-    np.testing.assert_allclose(one.terms, other.terms, rtol=1e-9)
-    np.testing.assert_allclose(one.between, other.between, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9)
-    rows, expected = one.eigenvector_rows, other.eigenvector_rows
+    plotted = clusters_of(model)
+    expected = clusters_of(model.labels_, model.affinity_matrix_.to_sparse())
+    np.testing.assert_allclose(plotted.terms, expected.terms, rtol=1e-9)
+    np.testing.assert_allclose(plotted.between, expected.between, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(plotted.weights, expected.weights, rtol=1e-9)
+    rows, expected = plotted.eigenvector_rows, expected.eigenvector_rows
     np.testing.assert_allclose(rows @ rows.T, expected @ expected.T, atol=1e-7)

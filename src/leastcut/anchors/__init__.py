@@ -1,4 +1,4 @@
-"""Anchor graphs: points joined through few anchors, for data of any size."""
+"""Anchor graphs: points connected through few anchors, for data of any size."""
 
-# Registers what functions do with the problem, whichever module is imported first.
+# Registers the implementations of generic functions for anchor problems.
 import leastcut.anchors.graph  # noqa: F401

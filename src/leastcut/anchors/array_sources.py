@@ -1,8 +1,8 @@
-"""Samples in arrays: of NumPy in memory or in a mapped file, on a GPU, or with slices of rows.
+"""Sources of samples in arrays: NumPy (also memory-mapped), GPU, or arrays with slices of rows.
 
-A source is read some rows at a time, and nothing of what was read stays. Rows are floats in C
-order, finite. Equal samples give equal rows bit for bit, wherever they lie: float32 if they are
-stored as such, else float64.
+A source is read a few rows at a time and does not keep them. Rows are finite floats in C order:
+float32 if they are stored as float32, otherwise float64. Equal samples give bitwise equal rows in
+every source.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ COPIED_BYTES = 2**20  # of a mapped file, copied before their pages are released
 
 
 class Source(ABC):
-    """Samples that are read some rows at a time, by several threads if need be.
+    """Samples that are read a few rows at a time, possibly by several threads.
 
-    ``dtype`` is what rows are read as, float32 or float64. A source is a stream if it is much
-    quicker to read one row after another than here and there.
+    ``dtype`` is the type of the rows, float32 or float64. A source is a stream if sequential reads
+    are much faster than random access.
     """
 
     shape: tuple[int, int]
@@ -33,14 +33,14 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Return rows, finite and in C order, which are not to be changed."""
+        """Return finite rows in C order, which the caller must not change."""
 
     @abstractmethod
     def reading_bytes(self, rows: int) -> int:
-        """Return the memory that a read of so many rows takes, the result included."""
+        """Return the memory that a read of this number of rows needs, including the result."""
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
-        """Return single rows, ascending and counted from ``start``; by default all between them."""
+        """Return single rows, sorted and relative to ``start``; by default reads all in between."""
         if rows.size == 0:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
         first = int(rows[0])
@@ -48,28 +48,28 @@ class Source(ABC):
         return np.asarray(between[rows - first])
 
     def unchecked(self, start: int, stop: int) -> Any:
-        """Return rows that may hold anything, if that is quicker."""
+        """Return rows without the check for finite values, if that is faster."""
         return self.read(start, stop)
 
     def on_gpu(self, start: int, stop: int) -> Any:
-        """Return rows as a tensor on the GPU, where a check for finite values takes least."""
+        """Return finite rows as a tensor on the GPU, which also checks them."""
         rows = as_tensor(self.unchecked(start, stop))
         if not bool(rows.isfinite().all()):
-            self.read(start, stop)  # which names the row
+            self.read(start, stop)  # raises, and reports the row
         return rows
 
-    def done(self) -> None:  # noqa: B027  (most keep nothing)
-        """Release what is kept for the next read."""
+    def done(self) -> None:  # noqa: B027  (most cache nothing)
+        """Release the data cached for the next read."""
 
 
 def float_type(dtype: Any) -> np.dtype[Any]:
-    """Return what samples of a type are read as: float32 if they are so, else float64."""
+    """Return the type of rows for samples of a dtype: float32 for float32, otherwise float64."""
     single = dtype.kind == "f" and dtype.itemsize == 4
     return np.dtype(np.float32 if single else np.float64)
 
 
 def checked_rows(rows: np.ndarray, start: int) -> np.ndarray:
-    """Return rows in C order, from row ``start`` on; raise if one is not finite."""
+    """Return rows that begin at row ``start`` of X; raise if a value is not finite."""
     values = rows.reshape(-1)
     for first in range(0, values.size, CHECKED):
         bad = ~np.isfinite(values[first : first + CHECKED])
@@ -77,21 +77,21 @@ def checked_rows(rows: np.ndarray, start: int) -> np.ndarray:
             row, column = divmod(first + int(np.argmax(bad)), rows.shape[1])
             raise ValueError(
                 f"X has NaN or infinite values; the first is {rows[row, column]} at "
-                f"({start + row}, {column}). Drop those samples or fill the values in."
+                f"({start + row}, {column}). Drop those samples or fill in the values."
             )
     return rows
 
 
-def _checked_single_rows(found: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    is_finite = np.isfinite(found).all(axis=1)
+def _checked_single_rows(rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    is_finite = np.isfinite(rows).all(axis=1)
     if not is_finite.all():
         row = int(np.argmin(is_finite))
-        checked_rows(found[row : row + 1], int(numbers[row]))
-    return found
+        checked_rows(rows[row : row + 1], int(numbers[row]))
+    return rows
 
 
 class ArraySource(Source):
-    """An array of NumPy, whose rows are not copied if they lie in memory in this form."""
+    """A NumPy array; rows in memory with the right type and order are not copied."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.shape = array.shape[0], array.shape[1]
@@ -113,10 +113,10 @@ class ArraySource(Source):
         return rows
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
-        found = np.ascontiguousarray(self._array[start + rows], dtype=self.dtype)
+        taken = np.ascontiguousarray(self._array[start + rows], dtype=self.dtype)
         if self._file is not None and rows.size:
             _release_pages(self._file, self._array[start + rows[0] : start + rows[-1] + 1])
-        return _checked_single_rows(found, start + rows)
+        return _checked_single_rows(taken, start + rows)
 
     def reading_bytes(self, rows: int) -> int:
         is_shared = self._array.dtype == self.dtype and self._array.flags.c_contiguous
@@ -127,9 +127,9 @@ class ArraySource(Source):
 
 
 def _mapped_file(array: np.ndarray) -> mmap.mmap | None:
-    """Return the mapped file behind an array or a view; None if its pages must stay.
+    """Return the mapped file of an array or a view, or None if its pages must not be released.
 
-    They must where changes are not written to the file (``mode="c"``) and would be lost.
+    With ``mode="c"``, changes are not written to the file and would be lost.
     """
     owner, is_shared = array, False
     while isinstance(owner, np.ndarray):
@@ -141,10 +141,10 @@ def _mapped_file(array: np.ndarray) -> mmap.mmap | None:
 
 
 def _release_pages(file: mmap.mmap, part: np.ndarray) -> None:
-    """Release the pages under a part of a mapped array; a later read loads them again.
+    """Release the pages of a part of a mapped array; a later read loads them again.
 
-    Pages that a process has read count as its memory until the system wants them back, which is too
-    late for one that may use less memory than the file has.
+    Otherwise, pages count as memory of the process until the system reclaims them, and may exceed
+    the memory limit.
     """
     if part.size == 0:
         return
@@ -158,10 +158,9 @@ def _release_pages(file: mmap.mmap, part: np.ndarray) -> None:
 
 
 class SlicedSource(Source):
-    """Anything that has slices of rows, as arrays of zarr, h5py and Dask have.
+    """An array that supports slices of rows, such as those of zarr, h5py and Dask.
 
-    If a chunk as it is stored has more rows than a read, it is kept for the next read: neighboring
-    rows would unpack it again.
+    A stored chunk with more rows than a read is cached, as neighboring rows are in the same chunk.
     """
 
     def __init__(self, array: Any) -> None:
@@ -173,7 +172,7 @@ class SlicedSource(Source):
         self._chunk_rows = _chunk_rows(array)
         self.is_stream = self._chunk_rows > 1
         self._lock = threading.Lock()
-        self._kept: tuple[int, np.ndarray] | None = None
+        self._cached: tuple[int, np.ndarray] | None = None
 
     def read(self, start: int, stop: int) -> np.ndarray:
         if self._chunk_rows <= stop - start:
@@ -186,20 +185,20 @@ class SlicedSource(Source):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def reading_bytes(self, rows: int) -> int:
-        # As stored, as read, and what is unpacked.
+        # The stored and the converted rows, and decompressed chunks.
         both = self._stored_bytes + self.shape[1] * self.dtype.itemsize
         return int((rows + 2 * min(self._chunk_rows, self.shape[0])) * both)
 
     def done(self) -> None:
-        self._kept = None
+        self._cached = None
 
     def _chunk(self, number: int) -> tuple[int, np.ndarray]:
         first = number * self._chunk_rows
-        if self._kept is None or self._kept[0] != first:
-            self._kept = None  # before the next is read: there is memory for one
+        if self._cached is None or self._cached[0] != first:
+            self._cached = None  # before the next read, as there is memory for one chunk
             last = min(first + self._chunk_rows, self.shape[0])
-            self._kept = first, self._rows(first, last)
-        return self._kept
+            self._cached = first, self._rows(first, last)
+        return self._cached
 
     def _rows(self, start: int, stop: int) -> np.ndarray:
         part = self._array[start:stop]
@@ -207,15 +206,15 @@ class SlicedSource(Source):
 
 
 def _chunk_rows(array: Any) -> int:
-    """Return the rows that are stored together, 1 if any can be read by themselves."""
+    """Return the number of rows in a stored chunk, or 1 if rows are stored separately."""
     chunks = getattr(array, "chunks", None)
-    # Dask has chunks of several sizes, as tuples; the largest counts.
+    # Dask's chunk sizes are tuples; use the largest.
     first = chunks[0] if isinstance(chunks, tuple) and chunks else 1
     return max(first) if isinstance(first, tuple) else int(first)
 
 
 class TensorSource(Source):
-    """A tensor of PyTorch or an array of CuPy on a GPU, which stays there for a search there."""
+    """A PyTorch tensor or CuPy array on a GPU, which stays there for a search on the GPU."""
 
     def __init__(self, X: Any) -> None:
         tensor = as_tensor(X)
@@ -231,8 +230,8 @@ class TensorSource(Source):
         return checked_rows(self._on_host(self._tensor[start:stop]), start)
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
-        found = self._on_host(self._tensor[(rows + start).tolist()])
-        return _checked_single_rows(found, start + rows)
+        taken = self._on_host(self._tensor[(rows + start).tolist()])
+        return _checked_single_rows(taken, start + rows)
 
     def unchecked(self, start: int, stop: int) -> Any:
         return self._tensor[start:stop]

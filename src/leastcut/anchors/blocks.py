@@ -1,12 +1,12 @@
 """Blocks of points with their anchor weights, and the workers that hold them.
 
-Whatever has the size of the points stays with the workers, threads of this process or processes of
-a Dask cluster: a search sends a task and a few shared tables, and gets a small result of every
-block.
+All data of the size of the points stays with the workers, which are threads of this process or
+processes of a Dask cluster. A search sends a task with a few shared tables, and receives a small
+result for every block.
 
-Weights are whole multiples of 2⁻²² that add up to exactly 1 in every row. Sums of them are exact in
-double precision for up to 2³¹ points, whatever the order they are added in: tables of clusters and
-anchors, and so all labels, do not depend on who adds up what first.
+Weights are integer multiples of 2⁻²² that sum to exactly 1 in every row. Sums of weights are exact
+in double precision for up to 2³¹ points, in any order, so that tables of clusters and anchors, and
+therefore all labels, do not depend on the order of additions.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ import scipy.sparse as sp
 
 from leastcut.threads import in_blocks
 
-UNIT = 2.0**-22  # what weights are multiples of: single precision holds them
-MOST_POINTS = 2**31  # whose weights add up without rounding
+UNIT = 2.0**-22  # weights are multiples of this, which single precision represents exactly
+MOST_POINTS = 2**31  # number of points up to which sums of weights are exact
 
 Task = Callable[..., tuple[Any, Any]]
-"""``task(block, kept_of_block, *shared)``, a function of a module, returns a pair: what stays with
-the block (an array of its size, or None) and a small result. It changes none of its arguments."""
+"""``task(block, kept_of_block, *shared)``, a function of a module, returns a pair: data that stays
+with the block (an array of its size, or None) and a small result. It does not change its arguments.
+"""
 
 Add = Callable[[Sequence[Any]], Any]
-"""``add(terms)`` returns the sum of up to :data:`ADDED` results, in their order."""
+"""``add(terms)`` returns the sum of up to :data:`ADDED` results, in order."""
 
-ADDED = 8  # terms that are added at once: a sum of more is a sum of sums
-TOGETHER = 64  # blocks whose results are held at once before they are added up
+ADDED = 8  # terms added at once; a sum of more terms is a sum of sums
+TOGETHER = 64  # blocks whose results are held at once before they are added
 
 
 class Block(NamedTuple):
-    """Some consecutive points: their anchors, nearest first, and their weights on these.
+    """Consecutive points: their anchors, nearest first, and their weights on these anchors.
 
-    Both arrays have the shape (n_points, n_neighbors); anchors are int32, weights float32.
+    Both arrays have shape (n_points, n_neighbors); anchors are int32, weights float32.
     """
 
     anchors: np.ndarray
@@ -59,8 +60,9 @@ class Block(NamedTuple):
 class Workers(ABC):
     """The workers that hold the blocks of points.
 
-    ``sizes`` has the points of every block, in order, and ``n_threads`` the threads that a worker
-    may use; no result depends on the latter. The ``name`` of work is what people see while it runs.
+    ``sizes`` are the numbers of points of the blocks, in order. ``n_threads`` is the number of
+    threads of a worker, which has no effect on results. The ``name`` of a task is displayed while
+    it runs.
     """
 
     sizes: tuple[int, ...]
@@ -70,10 +72,10 @@ class Workers(ABC):
     def run(
         self, name: str, task: Task, kept: Sequence[Any] | None, *shared: Any
     ) -> tuple[list[Any], list[Any]]:
-        """Run a task on all blocks; return what stays with each, and the results, in their order.
+        """Run a task on all blocks; return the data that stays with each, and the results.
 
-        ``kept`` is what earlier tasks left with every block, or a tuple of such things for every
-        block; the caller never looks into it. Every block gets the tables ``shared``.
+        ``kept`` is the data that earlier tasks left with every block (or a tuple of such data for
+        every block), which is opaque to the caller. All blocks receive the tables ``shared``.
         """
 
     @abstractmethod
@@ -86,22 +88,22 @@ class Workers(ABC):
         *shared: Any,
         is_exact: bool = False,
     ) -> Any:
-        """Return the sum of the results of a task on all blocks; see :func:`added`.
+        """Return the sum of the results of a task on all blocks; see :func:`tree_sum`.
 
-        Terms may be added in any order if ``is_exact``, that is, if sums are not rounded.
+        If ``is_exact``, sums are not rounded, and terms may be added in any order.
         """
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return ``function(*arguments)``, computed by one worker: work of the size of anchors."""
+        """Return ``function(*arguments)``, computed by one worker, for problems of the anchors."""
         return function(*arguments)
 
     def with_threads(self, n_threads: int) -> Self:
-        """Return the same workers, each with so many threads if these can be set."""
+        """Return the same workers with this number of threads, if it can be changed."""
         return self
 
 
 class LocalWorkers(Workers):
-    """Threads of this process; ``load(number)`` returns a block, from memory or from a file."""
+    """Threads of this process; ``load(number)`` returns a block from memory or from a file."""
 
     def __init__(
         self, load: Callable[[int], Block], sizes: tuple[int, ...], n_threads: int
@@ -130,7 +132,7 @@ class LocalWorkers(Workers):
                 some = numbers[start : start + TOGETHER]
                 yield from (result for _, result in self._pairs(task, kept, shared, some))
 
-        return added(results(), add)
+        return tree_sum(results(), add)
 
     def _pairs(
         self,
@@ -139,7 +141,7 @@ class LocalWorkers(Workers):
         shared: tuple[Any, ...],
         numbers: Sequence[int],
     ) -> list[tuple[Any, Any]]:
-        """Return what a task returns for some blocks."""
+        """Run a task on some blocks."""
 
         def work(start: int, _: int) -> tuple[Any, Any]:
             number = numbers[start]
@@ -151,14 +153,13 @@ class LocalWorkers(Workers):
         return type(self)(self._load, self.sizes, n_threads)
 
 
-def added(terms: Iterable[Any], add: Add) -> Any:
+def tree_sum(terms: Iterable[Any], add: Add) -> Any:
     """Return the sum of terms, of which few are held at a time.
 
-    The order of additions, and so the rounding, depends on the number of terms alone: sums of the
-    first eight, the next eight and so on, ((abcdefgh)(ijklmnop)(qrs)), then of these sums in the
-    same way.
+    The order of additions, and so the rounding, depends only on the number of terms: every eight
+    consecutive terms are added, ((abcdefgh)(ijklmnop)(qrs)), then these sums in the same way.
     """
-    # Sums that wait for others: terms themselves, sums of eight, of 64, and so on.
+    # Pending terms, sums of eight, sums of 64, and so on.
     waiting: list[list[Any]] = [[]]
 
     def put(term: Any, level: int) -> None:

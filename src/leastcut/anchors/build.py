@@ -1,4 +1,4 @@
-"""From samples to an anchor graph: check, plan, and build it block by block."""
+"""Build an anchor graph from samples, block by block."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from leastcut.anchors.choose import choose_anchors, sampled_rows
 from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
 from leastcut.anchors.problem import masses_of
-from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, hash_of, sum_of
+from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, array_hash, checksum
 from leastcut.anchors.settings import (
     Need,
     Plan,
     check_anchors,
     check_block_rows,
     check_max_memory,
+    compact_sizes,
     estimated_seconds,
-    planned,
-    short_sizes,
+    make_plan,
 )
 from leastcut.anchors.sources import as_source
 from leastcut.budget import Budget, Stopped, Waiting
@@ -43,7 +43,7 @@ from leastcut.validation import check_choice
 DEVICES = ("auto", "cpu", "cuda")
 
 STAGES: dict[str, tuple[float, float]] = {"blocks": (0.0, 5.0)}
-"""Estimated time of blocks, as a multiple of that of choosing anchors, before its pace is known."""
+"""Initial estimate of the time of the blocks, as a multiple of the time of choosing anchors."""
 
 Report = Callable[[str, float], None]
 """``report(stage, fraction)``."""
@@ -62,73 +62,79 @@ def anchor_graph(
     n_jobs: int | None = None,
     callback: Callable[[Progress], object] | str | None = None,
 ) -> AnchorGraph:
-    """Return a graph that joins points through few anchors, for data of any size.
+    """Build a graph that connects points through few anchors, for data of any size.
 
-    Every point gets weights on its nearest anchors, and two points are alike as far as they share
-    anchors: S = ZΛ⁻¹Zᵀ with Z the weights, 1 in every row, and Λ = diag(Zᵀ1). S is never formed:
-    what is kept are ``n_neighbors`` weights per point. :func:`leastcut.partition` and other
-    functions take it where they take a graph, and every cut value is exact.
+    Every point has weights on its nearest anchors, and two points are similar if they share
+    anchors: S = ZΛ⁻¹Zᵀ, with the weights Z, whose rows sum to 1, and Λ = diag(Zᵀ1). Only the
+    ``n_neighbors`` weights of every point are stored, and S is never formed.
+    :func:`leastcut.partition` and other functions accept an anchor graph like any other graph, and
+    cut values are exact.
 
     Parameters
     ----------
-    X : array-like, path, or table or array of another library, of shape (n, n_features)
-        The samples, read block by block and never whole: an array in memory or a
-        :class:`numpy.memmap`; the path of an ``.npy`` file, of a Parquet file or of a folder of
-        them (in the order of their paths); a Table, Dataset or ParquetFile of pyarrow; a
-        ``zarr.Array``, an ``h5py.Dataset``, or anything else with a shape, a dtype and slices of
-        rows. Equal samples give equal graphs wherever they lie.
+    X : array-like, path, or table or array of another library, of shape (n_samples, n_features)
+        The samples, which are read block by block: an array in memory or a :class:`numpy.memmap`;
+        the path of an ``.npy`` file, of a Parquet file or of a folder of Parquet files (in the
+        order of their paths); a pyarrow Table, Dataset or ParquetFile; a ``zarr.Array``, an
+        ``h5py.Dataset``, or any object with a shape, a dtype and slices of rows. The graph does not
+        depend on the container of the samples.
     n_anchors : int, default=1000
-        Anchors: centers of k-means on a sample of 20 points for each. At most n of them.
+        Number of anchors, which are the centers of k-means on a sample of 20 points per anchor. At
+        most n_samples.
     n_neighbors : int, default=5
-        Anchors that a point has weights on, fewer than there are.
+        Number of anchors on which a point has weights, less than ``n_anchors``.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the sample and of the anchors. With a ``folder``, None goes on with its seed.
+        Seed of the sample and of the anchors. With a ``folder``, None uses the seed of its run.
     max_memory : int, str or None, default=None
-        Memory that this process may have in use, in bytes or as ``"4GiB"``: what it has in use at
-        the call counts, and so does what :func:`leastcut.partition` takes later. Anchor weights
-        are kept in files if they would take too much, fewer rows are read at once, and fewer
-        blocks. None is most of what the system has left.
+        Limit of the memory of this process, in bytes or as text such as ``"4GiB"``. It includes
+        memory in use before the call and the memory of a later :func:`leastcut.partition`. To stay
+        within the limit, anchor weights are stored in files, and fewer rows and blocks are
+        processed at once. None uses most of the available memory.
     folder : path or None, default=None
-        Where anchors and weights are kept. A call that was killed goes on there when it is made
-        again, and the result of one that has ended is read. In both cases X is read once more and
-        compared, by check sums of its blocks, with the samples that the folder was computed from.
-        By default weights that are too many for memory go to a temporary folder, which is
-        removed with the graph.
+        Folder for anchors and weights. Repeating a call resumes it if it was interrupted, or loads
+        its result. In both cases, X is read again and compared, by checksums of its blocks, with
+        the samples of the run. By default, weights that do not fit into memory are stored in a
+        temporary folder, which is deleted with the graph.
     block_rows : int, sequence of int or None, default=None
-        Points of a block, or of every block; by default a sixteenth of them, but between 8,192 and
-        131,072. Labels depend on it.
+        Number of points in a block, or in every block; by default n_samples / 16, but between 8,192
+        and 131,072. Labels depend on it.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where nearest anchors are searched: on the CPU, or on a GPU, which needs ``leastcut[gpu]``.
-        "auto" is where X lies, and a GPU if there is one and the CPU would take long; with a
-        ``folder``, the device of its run.
+        The device that searches the nearest anchors. "cuda" needs ``leastcut[gpu]``. "auto" uses a
+        GPU if X is on it, or if the search would take the CPU long; with a ``folder``, the device
+        of its run.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core. The graph does not depend on it.
+        Number of threads; None and -1 use all available cores. The graph does not depend on it.
     callback : callable, "tqdm" or None, default=None
-        Called with a :class:`leastcut.Progress` whose stage is "anchors" and then "blocks";
-        ``"tqdm"`` shows a progress bar. Half a graph is none: what it answers is not looked at, and
-        to stop it raises an error.
+        Called with a :class:`leastcut.Progress` for the stages "anchors" and "blocks"; ``"tqdm"``
+        shows a progress bar. Its return value is ignored; raise an exception to stop.
 
     Returns
     -------
     AnchorGraph
-        With ``anchors``, ``masses`` (Λ), ``n_nodes``, and the weights.
+        The graph, with its ``anchors``, ``masses`` (Λ) and weights.
 
     Raises
     ------
     ValueError
-        If samples are not finite, with the row; if ``max_memory`` is too little, with the least
-        that would do; if ``folder`` holds another run, with what differs, which may be rows of X;
-        if a file of the folder is damaged, with its name.
+        If a sample is not finite; if ``max_memory`` is too small, with the minimum; if ``folder``
+        has another run, with the differing setting or rows of X; or if a file in the folder is
+        damaged.
+
+    See Also
+    --------
+    AnchorSpectralClustering : Estimator that builds an anchor graph and cuts it.
+    adaptive_neighbors_graph : Graph of samples with stored edges.
+    partition : Cut the graph.
 
     Notes
     -----
-    Nearest anchors are found exactly. Only from 8,192 anchors and 9 features on, points look for
-    them among those around their own cell, and miss a few.
+    Nearest anchors are exact, except for 8,192 or more anchors in more than 8 features: a point is
+    then compared only with the anchors of the nearest cells, and misses a few.
 
-    A folder is for one process at a time. Files are checked when they are first read: a damaged one
-    is an error. No file in it is unpickled or run. A temporary folder lies where Python's
-    ``tempfile`` puts it (``TMPDIR``), which should be a disk; a process that is killed leaves it
-    there, and cannot go on from it.
+    A folder must not be used by several processes at once. Files are checked when they are first
+    read, and never unpickled or executed. The temporary folder is created by Python's ``tempfile``
+    (see ``TMPDIR``), and should be on a disk. If the process is killed, it remains, and cannot be
+    resumed.
 
     Examples
     --------
@@ -138,17 +144,17 @@ def anchor_graph(
     >>> graph = leastcut.anchor_graph(X, n_anchors=20, n_neighbors=3, random_state=0)
     >>> graph.n_nodes, graph.n_anchors
     (100, 20)
-    >>> found = leastcut.partition(graph, 2, random_state=0)
-    >>> found.cut_value, np.bincount(found.labels).tolist()
+    >>> partition = leastcut.partition(graph, 2, random_state=0)
+    >>> partition.cut_value, np.bincount(partition.labels).tolist()
     (0.0, [50, 50])
 
-    Data larger than memory: samples in a file, anchor weights in a folder.
+    For data larger than memory, samples are in a file and anchor weights in a folder:
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     np.save(f"{place}/X.npy", X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", X)
     ...     graph = leastcut.anchor_graph(
-    ...         f"{place}/X.npy", 20, 3, random_state=0, max_memory="8GiB", folder=f"{place}/run"
+    ...         f"{folder}/X.npy", 20, 3, random_state=0, max_memory="8GiB", folder=f"{folder}/run"
     ...     )
     ...     leastcut.partition(graph, 2, random_state=0).cut_value
     0.0
@@ -158,13 +164,13 @@ def anchor_graph(
     budget = Budget(callback=callback)
     n_threads = count_threads(n_jobs)
     limit = check_max_memory(max_memory)
-    where = _check_folder(folder)
+    path = _check_folder(folder)
     source = as_source(X)
     n = source.shape[0]
     sizes = check_block_rows(block_rows, n)
     n_anchors, n_neighbors = check_anchors(n_anchors, n_neighbors, n)
-    as_generator(random_state)  # which raises if it is none
-    run = None if where is None else RunFolder(where)
+    as_generator(random_state)  # raises if it is invalid
+    run = None if path is None else RunFolder(path)
     seed = run.seed if random_state is None and run is not None else None
     seed = as_seed(random_state, 2**63) if seed is None else seed
     if run is not None and device == "auto":
@@ -175,7 +181,7 @@ def anchor_graph(
         "n_anchors": n_anchors,
         "n_neighbors": n_neighbors,
         "random_state": seed,
-        "block_rows": short_sizes(sizes),
+        "block_rows": compact_sizes(sizes),
         "device": "cuda" if on_gpu else "cpu",
         "shape of X": list(source.shape),
         "dtype of X": source.dtype.name,
@@ -186,12 +192,12 @@ def anchor_graph(
     rows = sampled_rows(sizes, n_anchors, seed)
     n_sampled = sum(part.size for part in rows)
     need = Need(source, sizes, n_anchors, n_neighbors, n_sampled, on_gpu)
-    plan = planned(need, n_threads, limit)
+    plan = make_plan(need, n_threads, limit)
     if run is None and plan.n_kept < len(sizes):
         run = RunFolder()
     if run is not None:
         run.check_space(sizes, n_neighbors)
-    # 3. Build, in a thread of its own: this one hears Ctrl-C.
+    # 3. Build in another thread, so that this one handles Ctrl-C.
     build = Build(need, plan, facts, rows, run)
     waiting = Waiting()
     with budget.shown("anchor_graph", lambda: TimeEstimate(["anchors", "blocks"], STAGES)):
@@ -210,15 +216,14 @@ def _check_folder(folder: object) -> Path | None:
     if folder is None:
         return None
     if not isinstance(folder, str | os.PathLike) or not str(folder):
-        raise TypeError(f"folder={folder!r} is not a path; name a folder, or pass None.")
+        raise TypeError(f"folder={folder!r} is not a path; pass the path of a folder, or None.")
     return Path(folder)
 
 
 class Build:
-    """The building of one graph, from anchors chosen from these rows of every block.
+    """Builds a graph, with anchors chosen from the given rows of every block.
 
-    If there is a folder for a run of these facts, it keeps the results, and those of earlier calls
-    are used.
+    The folder of a run, if there is one, stores the results, and results of earlier calls are used.
     """
 
     def __init__(
@@ -231,21 +236,21 @@ class Build:
     ) -> None:
         self._source, self._sizes, self._on_gpu = need.source, need.sizes, need.on_gpu
         self._plan, self._facts, self._rows = plan, facts, rows
-        # Threads that Ctrl-C leaves behind may still write to a temporary folder.
+        # Keeps a temporary folder alive for threads that are still running after Ctrl-C.
         self._run = run
         self._is_lasting = run is not None and run.is_lasting
         self._starts = [0, *accumulate(need.sizes)]
         self._stopped = threading.Event()
-        # Threads over blocks would read a stream here and there: they share every block instead.
+        # Threads share each block of a stream, which is slow to read at several positions.
         is_shared = need.source.is_stream
         self._n_at_once, self._n_inside = (1, plan.n_threads) if is_shared else (plan.n_threads, 1)
 
     def stop(self) -> None:
-        """Let threads end after their present work."""
+        """Stop all threads after their current task."""
         self._stopped.set()
 
     def graph(self, report: Report) -> AnchorGraph:
-        """Return the graph."""
+        """Build the graph."""
         report("anchors", 0.0)
         anchors = self._anchors(report)
         report("anchors", 1.0)
@@ -257,13 +262,13 @@ class Build:
         return AnchorGraph(anchors, masses, n_neighbors, store, plan.n_threads, plan.most_clusters)
 
     def _anchors(self, report: Report) -> np.ndarray:
-        """Return anchors: those of the folder, or centers of the sample."""
-        # 1. The sample; it also shows whether the folder is one of the same data.
+        """Return the anchors from the folder, or choose them from the sample."""
+        # 1. The sample, which also identifies the data of the folder.
         counts = [part.size for part in self._rows]
         sample = np.empty((sum(counts), self._source.shape[1]), dtype=self._source.dtype)
         end = 0
         for start, size, part in zip(self._starts, self._sizes, self._rows, strict=False):
-            # Some ways to single rows lead through all between them: not too many at once.
+            # Some sources read all rows in between: limit their number.
             edges = np.arange(self._plan.read_rows, size, self._plan.read_rows)
             for some in np.split(part, np.searchsorted(part, edges)):
                 if some.size:
@@ -271,7 +276,7 @@ class Build:
                     end += some.size
             report("anchors", 0.5 * end / len(sample))
         if self._run is not None:
-            self._run.begin({**self._facts, "sampled rows": hash_of(sample)})
+            self._run.begin({**self._facts, "sampled rows": array_hash(sample)})
             anchors = self._run.load("anchors", self._source.dtype, None, self._source.shape[1])
             if anchors is not None:
                 return anchors
@@ -288,7 +293,7 @@ class Build:
         return anchors
 
     def _nearest(self, anchors: np.ndarray, n_neighbors: int) -> Any:
-        """Return the search for nearest anchors, here or on a GPU."""
+        """Return the search for nearest anchors on the CPU or the GPU."""
         if not self._on_gpu:
             return NearestAnchors(anchors, n_neighbors, self._n_inside)
         from leastcut.anchors.gpu import NearestOnGpu
@@ -296,13 +301,13 @@ class Build:
         return NearestOnGpu(anchors, n_neighbors)
 
     def _blocks(self, nearest: Any, report: Report) -> tuple[InMemory | BlocksInFolder, np.ndarray]:
-        """Return all blocks and the masses of the anchors; what is in the folder stays as it is."""
+        """Return all blocks and the masses of the anchors; blocks in the folder are not changed."""
         n_anchors, n_blocks = nearest.anchors.shape[0], len(self._sizes)
         files, finished = None, set[int]()
         if self._run is not None:
             shape = self._sizes, nearest.n_neighbors, n_anchors
             files = BlocksInFolder(self._run, *shape, self._plan.n_kept)
-            # All that is there is checked before anything is written beside it.
+            # Check existing blocks before writing new ones.
             finished = self._finished(files, report)
             known = self._run.load("masses", np.float64, n_anchors)
             if known is not None and len(finished) == n_blocks:
@@ -333,22 +338,22 @@ class Build:
         return files, masses
 
     def _finished(self, files: BlocksInFolder, report: Report) -> set[int]:
-        """Return the blocks that are in the folder; raise if one was computed from other samples.
+        """Return the blocks in the folder; raise if one was computed from other samples.
 
-        All of their samples are read and compared by check sums: what was sampled for the anchors
-        does not show a change in other rows.
+        The samples of these blocks are read and compared by checksums, as the sample for the
+        anchors does not include all rows.
         """
         numbers, n_done = [b for b in range(len(self._sizes)) if files.path(b).exists()], 0
         with self._pool() as pool:
-            sums = pool.map(self._sum_of_samples, numbers)
+            sums = pool.map(self._checksum_of_samples, numbers)
             for number, samples in zip(numbers, sums, strict=True):
-                if samples != files.sum_of_samples(number):
+                if samples != files.checksum_of_samples(number):
                     first, last = self._starts[number], self._starts[number + 1] - 1
                     folder = str(files.path(number).parents[1])
                     raise ValueError(
-                        f"{folder=} holds another run: rows {first} to {last} of X (block "
-                        f"{number}) are not those that it was computed from. Pass the same data "
-                        "to go on with it, or another folder."
+                        f"{folder=} has another run: rows {first} to {last} of X (block {number}) "
+                        "differ from the samples of this run. Pass the same data to resume it, or "
+                        "pass another folder."
                     )
                 n_done += self._sizes[number]
                 report("blocks", n_done / self._starts[-1])
@@ -356,7 +361,7 @@ class Build:
 
     @contextmanager
     def _pool(self) -> Iterator[ThreadPoolExecutor]:
-        """Open threads for blocks; an error ends their work."""
+        """Create a thread pool for blocks, which an error stops."""
         pool = ThreadPoolExecutor(self._n_at_once)
         try:
             yield pool
@@ -367,12 +372,12 @@ class Build:
             pool.shutdown(cancel_futures=True)
 
     def _block(self, number: int, nearest: Any) -> tuple[Block, int]:
-        """Return a block, and the check sum of its samples on the host if the folder is lasting.
+        """Return a block, and the checksum of its samples if the folder is permanent.
 
-        Some rows are read at a time; how many makes no difference.
+        The number of rows that are read at once has no effect on the result.
         """
         start, size = self._starts[number], self._sizes[number]
-        # Complete tiles, as the last digit of a product depends on where its tile begins and ends.
+        # Read complete tiles, as the rounding of a product depends on the limits of its tile.
         tile = tile_rows(*nearest.anchors.shape)
         step = max(1, self._plan.read_rows // tile) * tile
         shape, samples = (size, nearest.n_neighbors), 0
@@ -383,21 +388,21 @@ class Build:
                 rows = self._read(start + first, start + last, self._source.on_gpu)
             else:
                 rows = self._read(start + first, start + last)
-                samples = sum_of([rows], samples) if self._is_lasting else 0
+                samples = checksum([rows], samples) if self._is_lasting else 0
                 rows = as_tensor(rows) if self._on_gpu else rows
             block.anchors[first:last], block.weights[first:last] = nearest.block(rows)
         return block, samples
 
-    def _sum_of_samples(self, number: int) -> int:
-        """Return the check sum of the samples of a block."""
+    def _checksum_of_samples(self, number: int) -> int:
+        """Return the checksum of the samples of a block."""
         start, stop = self._starts[number : number + 2]
         step = self._plan.read_rows
-        return sum_of(
+        return checksum(
             self._read(first, min(first + step, stop)) for first in range(start, stop, step)
         )
 
     def _read(self, start: int, stop: int, read: Callable[[int, int], Any] | None = None) -> Any:
-        """Return rows, on the host by default, unless the work was stopped."""
+        """Return rows, by default on the host; raise if the build was stopped."""
         if self._stopped.is_set():
             raise Stopped
         return (read or self._source.read)(start, stop)

@@ -1,4 +1,4 @@
-"""The anchor graph: points joined through few anchors, where functions take a graph."""
+"""The anchor graph, and the implementations of functions of graphs for it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leastcut.anchors.blocks import Block, LocalWorkers
 from leastcut.anchors.checkpoint import FolderCheckpoint
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.problem import AnchorProblem, count_products, edges_of, inverse_of
-from leastcut.anchors.run_folder import BlocksInFolder, sum_of
-from leastcut.anchors.search import descend, search_anchors
+from leastcut.anchors.run_folder import BlocksInFolder, checksum
+from leastcut.anchors.search import local_search, search_anchors
 from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
 from leastcut.formatting import one_line
@@ -34,7 +34,7 @@ from leastcut.validation import check_choice, check_symmetrize
 ENTRY_BYTES = 12  # of a stored edge: a weight and an index
 EPSILON = float(np.finfo(np.float64).eps)
 
-LARGEST_EIGENVALUE = 1.0 - 1e-9  # from here on eigenvectors are not made of anchors
+LARGEST_EIGENVALUE = 1.0 - 1e-9  # larger eigenvalues have no eigenvectors spanned by anchors
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +42,11 @@ class InMemory:
     """Blocks of Z in memory; see :class:`leastcut.anchors.run_folder.BlocksInFolder`."""
 
     blocks: Sequence[Block]
-    folder: None = None  # where a search may save its state
+    folder: None = None  # searches are not saved
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The points of every block."""
+        """The number of points of every block."""
         return tuple(block.n_points for block in self.blocks)
 
     def load(self, number: int) -> Block:
@@ -56,29 +56,34 @@ class InMemory:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnchorGraph(FactoredGraph):
-    """Points joined through anchors: what :func:`leastcut.anchor_graph` returns.
-
-    ``partition``, ``refine``, ``cut_value``, ``relax`` and ``lower_bound`` take it where they take
-    a graph.
+    """A graph of points connected through anchors, returned by :func:`leastcut.anchor_graph`.
 
     Attributes
     ----------
-    anchors : ndarray of shape (p, n_features)
+    anchors : ndarray of shape (n_anchors, n_features)
         The anchors.
-    masses : ndarray of shape (p,)
-        Λ: the weight that all points have at every anchor, exactly.
+    masses : ndarray of shape (n_anchors,)
+        Λ, the exact sum of the weights of all points at every anchor.
     n_neighbors : int
-        Anchors that every point is joined to, K.
-    store : InMemory or BlocksInFolder
-        The blocks of Z: for every point K anchors and weights.
+        Number K of anchors of every point.
+    store : object
+        The weights Z, in blocks: K anchors and weights for every point.
     n_threads : int
-        Threads that work on them; no result depends on it.
+        Number of threads; results do not depend on it.
     most_clusters : int or None
-        Clusters for whose tables ``max_memory`` leaves room; None is any number.
+        Maximum number of clusters within ``max_memory``; None means no limit.
 
     See Also
     --------
-    leastcut.AnchorSpectralClustering : The estimator that makes one of samples, and cuts it.
+    anchor_graph : Build an anchor graph from samples.
+    AnchorSpectralClustering : Estimator that builds an anchor graph and cuts it.
+
+    Notes
+    -----
+    The edge weights are S = ZΛ⁻¹Zᵀ. :func:`leastcut.partition`, :func:`leastcut.refine`,
+    :func:`leastcut.cut_value`, :func:`leastcut.relax` and :func:`leastcut.lower_bound` accept an
+    anchor graph without forming S. Every degree is 1, so that the ratio cut equals the normalized
+    cut.
 
     Examples
     --------
@@ -112,7 +117,7 @@ class AnchorGraph(FactoredGraph):
 
     @cached_property
     def problem(self) -> AnchorProblem:
-        """The problem of cutting the points."""
+        """The problem of partitioning the points."""
         workers = LocalWorkers(self.store.load, self.store.sizes, self.n_threads)
         checkpoint = None if self.store.folder is None else self._checkpoint
         return AnchorProblem(workers, self.masses, self.most_clusters, checkpoint)
@@ -129,55 +134,60 @@ class AnchorGraph(FactoredGraph):
         isolated: str = "error",
     ) -> AnchorProblem:
         """Return the problem; raise if an option needs the edges, which are not stored."""
-        # Options that mean nothing here, as edges are symmetric, must be such as others take.
+        # These options have no effect on symmetric edges, but are validated.
         check_symmetrize(symmetrize)
         check_choice("isolated", isolated, ISOLATED)
         remedy = "or pass graph.to_sparse() if it is small enough."
         if must_link is not None or cannot_link is not None:
             raise ValueError(
-                "Links need the edges, which an anchor graph does not store; leave must_link and "
-                f"cannot_link out, {remedy}"
+                "Link constraints need the edges, which an anchor graph does not store; omit "
+                f"must_link and cannot_link, {remedy}"
             )
         if balance is not None:
-            raise ValueError(f"balance is not offered for an anchor graph; leave it out, {remedy}")
+            raise ValueError(f"balance is not supported for anchor graphs; omit it, {remedy}")
         if not isinstance(cut, str):
             raise ValueError(
-                "An anchor graph weighs every point by 1, which is its degree, so cut= as node "
-                f"weights has no place; leave it out, {remedy}"
+                "Node weights (cut=array) are not supported for anchor graphs, whose points have "
+                f"the weight and degree 1; omit them, {remedy}"
             )
         check_choice("cut", cut, CUTS)
         return self.problem
 
     def _checkpoint(self, n_clusters: int, effort: str, seed: int) -> FolderCheckpoint:
-        """Return where a search saves its state, in the folder of the graph."""
+        """Return the checkpoint of a search in the folder of the graph."""
         assert self.store.folder is not None
         name = f"{n_clusters}-clusters-{effort}-seed-{seed}"
-        numbers = sum_of([self.anchors, self.masses])
-        return FolderCheckpoint(self.store.folder, name, numbers, self.store.sizes, n_clusters)
+        graph = checksum([self.anchors, self.masses])
+        return FolderCheckpoint(self.store.folder, name, graph, self.store.sizes, n_clusters)
 
     @property
     def nearest(self) -> NearestAnchors:
-        """The search for the anchors nearest to new points."""
+        """The search for the nearest anchors of new points."""
         return NearestAnchors(self.anchors, self.n_neighbors, self.n_threads)
 
     @property
     def weights(self) -> sp.csr_array:
-        """Z as a sparse array, made anew every time."""
+        """The weights Z as a sparse array, created on every access."""
         return self.problem.weights
 
     def to_sparse(self) -> sp.csr_array:
-        """Return S itself: about (K n)² / p edges, for small graphs.
+        """Return the edges S as a sparse array, for small graphs.
+
+        Returns
+        -------
+        csr_array of shape (n_nodes, n_nodes)
+            S = ZΛ⁻¹Zᵀ, with about (K n_nodes)² / n_anchors entries.
 
         Raises
         ------
         MemoryError
-            If there is not enough memory for it.
+            If there is not enough memory.
         """
         weights = self.weights
         check_memory(
             ENTRY_BYTES * count_products(weights),
-            f"The edges of {self!r}",
-            "Cut it as it is: partition, refine and cut_value need none of them.",
+            f"The edge matrix of {self!r}",
+            "Pass the anchor graph itself to partition, refine or cut_value.",
         )
         matrix = edges_of(weights, self.masses)
         matrix = sp.csr_array(0.5 * (matrix + matrix.T))
@@ -191,7 +201,7 @@ class AnchorGraph(FactoredGraph):
         )
 
 
-# -- what functions do with the problem
+# -- implementations of generic functions
 
 
 @solve.register(AnchorProblem)
@@ -202,14 +212,14 @@ def solve_anchors(
     options: SearchOptions,
     budget: Budget,
 ) -> Partition:
-    """Cut all points; see :func:`leastcut.partition`."""
+    """Partition all points; see :func:`leastcut.partition`."""
     if options.is_tight:
         raise ValueError(
             "lower_bound='tight' needs the edges, which an anchor graph does not store; pass "
             "lower_bound=True, or graph.to_sparse() if it is small enough."
         )
     problem = problem.with_threads(options.n_jobs)
-    found = search_anchors(
+    result = search_anchors(
         problem, n_clusters, [problem.split(labels) for _, labels in starts], options, budget
     )
     bound = None
@@ -217,24 +227,24 @@ def solve_anchors(
         options.wants_bound(problem.masses.size) and budget.seconds_left > 0.0
     ):
         bound = lower_bound_problem(problem, n_clusters, 0)
-    return Partition(np.concatenate(found.kept), found.table.value, bound)
+    return Partition(np.concatenate(result.labels), result.table.value, bound)
 
 
 @refine_problem.register(AnchorProblem)
 def refine_anchors(problem: AnchorProblem, labels: np.ndarray) -> Partition:
     """Move points until no single move makes the cut smaller."""
-    kept = problem.split(labels)
-    found = descend(problem.workers, kept, problem.table(kept, int(labels.max()) + 1))
-    return Partition(np.concatenate(found.kept), found.table.value)
+    blocks = problem.split(labels)
+    result = local_search(problem.workers, blocks, problem.table(blocks, int(labels.max()) + 1))
+    return Partition(np.concatenate(result.labels), result.table.value)
 
 
 @certify_labels.register(AnchorProblem)
 def certify_anchors(problem: AnchorProblem, labels: np.ndarray, **options: Any) -> NoReturn:
-    """Raise: a proof needs the edges."""
+    """Raise, as a proof needs the edges."""
     raise TypeError(
-        "A proof needs the edges, and an anchor graph stores no edges; lower_bound gives a bound "
-        "by eigenvalues. If there are few samples, pass graph.to_sparse() and the labels to "
-        "leastcut.certify."
+        "A proof needs the edges, which an anchor graph does not store; leastcut.lower_bound "
+        "returns a bound from eigenvalues. If there are few samples, pass graph.to_sparse() and "
+        "the labels to leastcut.certify."
     )
 
 
@@ -242,7 +252,7 @@ def certify_anchors(problem: AnchorProblem, labels: np.ndarray, **options: Any) 
 def lower_bound_anchors(
     problem: AnchorProblem, n_clusters: int, random_state: RandomState
 ) -> float:
-    """Return a lower bound on every cut of all points."""
+    """Return a lower bound on the cut value of every partition of the points."""
     return relax_core(problem.core, problem.workers.sizes, n_clusters, random_state).lower_bound
 
 
@@ -252,32 +262,32 @@ def relax_anchors(
 ) -> Relaxation:
     """Return the smallest eigenpairs of I − S.
 
-    With V the eigenvectors of Λ^-½ ZᵀZ Λ^-½ and 1 − λ their eigenvalues, those of S are
+    With the eigenvectors V and eigenvalues 1 − λ of Λ^-½ ZᵀZ Λ^-½, the eigenvectors of S are
     Z Λ^-½ V / √(1 − λ).
     """
     n, p = problem.n_nodes, problem.masses.size
     check_memory(
         3.0 * 8.0 * n * n_clusters,
         f"{n_clusters} eigenvectors of {n} points",
-        "lower_bound and partition need no eigenvectors of points.",
+        "Use lower_bound or partition, which need only eigenvectors of anchors.",
     )
     sizes = problem.workers.sizes
     small = relax_core(problem.core, sizes, n_clusters, random_state, **options)
     if small.eigenvalues[-1] > LARGEST_EIGENVALUE:
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the directions that {p} anchors have; pass "
-            "fewer, or more n_anchors to anchor_graph."
+            f"n_clusters={n_clusters} is more than the rank of the graph of {p} anchors; pass "
+            "fewer clusters, or a larger n_anchors to anchor_graph."
         )
     used, scaled = problem.masses > 0, np.zeros((p, n_clusters))
     scaled[used] = small.eigenvectors / np.sqrt(problem.masses[used])[:, None]
     weights = problem.weights
     vectors = np.asarray(weights @ scaled) / np.sqrt(1.0 - small.eigenvalues)
-    joined = weights @ (inverse_of(problem.masses)[:, None] * (weights.T @ vectors))
+    products = weights @ (inverse_of(problem.masses)[:, None] * (weights.T @ vectors))
     return Relaxation(
         small.eigenvalues,
         vectors,
         np.ones(n),
-        vectors - joined,
+        vectors - products,
         small.solver,
         small.converged,
         small.floors,
@@ -291,14 +301,14 @@ def relax_core(
     random_state: RandomState,
     **options: Any,
 ) -> Relaxation:
-    """Return the eigenpairs of the anchors' own graph, with floors that hold for all points.
+    """Return the eigenpairs of the graph of anchors, with floors that are valid for all points.
 
-    The eigenvalues are the same. Sums of ZᵀZ over blocks of these sizes are rounded: of terms that
-    are not negative, each by at most half a unit in the last place per term, so that the matrix and
-    its degrees are off by at most that fraction of their norm, which is 1.
+    The eigenvalues are the same. Sums of ZᵀZ over blocks of these sizes are rounded by at most half
+    a unit in the last place per term. All terms are non-negative, so that the relative error of the
+    matrix and its degrees, whose norm is 1, has the same bound.
     """
-    found: Relaxation = relax_problem(core, n_clusters, random_state=random_state, **options)
-    if found.floors is None:
-        return found
-    off = 2.0 * (max(sizes) + len(sizes) + 8) * EPSILON
-    return replace(found, floors=np.maximum(found.floors - off, 0.0))
+    relaxation: Relaxation = relax_problem(core, n_clusters, random_state=random_state, **options)
+    if relaxation.floors is None:
+        return relaxation
+    error = 2.0 * (max(sizes) + len(sizes) + 8) * EPSILON
+    return replace(relaxation, floors=np.maximum(relaxation.floors - error, 0.0))

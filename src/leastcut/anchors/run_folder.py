@@ -1,8 +1,8 @@
-"""The folder of a run: what it is a run of, its anchors, and every block that is finished.
+"""The folder of a run: its settings, its anchors, and all finished blocks.
 
-A run that was killed is resumed by the same call: every file in its folder is there whole or not at
-all, with a check sum that tells whether it was damaged. The folder says in ``run.json`` what was
-computed of what; one of another run is refused by name.
+Repeating the call resumes an interrupted run: files are written atomically, with checksums that
+detect damage. The file ``run.json`` has the settings and properties of the data; a call with other
+settings raises an error that names the difference.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ import numpy as np
 from leastcut.anchors.blocks import Block
 from leastcut.memory import in_units
 
-FORMAT = "leastcut anchor graph, version 2"  # the format that a folder declares
-SEAL = "check sum"  # the key of the check sum of a JSON file
-UNFINISHED = ".unfinished"  # ends the names of files while they are written
-ANEW = "Remove it and call anchor_graph again with this folder: it is computed anew."
-LONGEST_SHOWN = 60  # characters of a value that an error shows
+FORMAT = "leastcut anchor graph, version 2"  # identifies the format of a folder
+CHECKSUM = "check sum"  # key in JSON files
+UNFINISHED = ".unfinished"  # suffix of files while they are written
+REMEDY = "Delete it and call anchor_graph again with this folder, which computes it again."
+LONGEST_SHOWN = 60  # maximum length of a value in an error message
 
 WEIGHT_BYTES = 8  # of an anchor and its weight, in files and in memory
 MARK = b"lcblock1"
 HEADER = struct.Struct("<8sQIII")
-"""What a file of a block begins with: its mark, points, neighbors, the check sum of its samples,
-and that of its anchors and weights."""
+"""First bytes of the file of a block: its mark, the number of points, the number of neighbors, the
+checksum of its samples, and the checksum of its anchors and weights."""
 
 
-# -- whole files
+# -- files
 
 
 def write_atomically(path: Path, parts: Iterable[Any]) -> None:
-    """Write bytes-like parts to a file in one step: readers see the file before, or all of it."""
+    """Write bytes-like parts to a file atomically: readers see the old file or the new one."""
     unfinished = path.with_name(f"{path.name}-{os.getpid()}-{threading.get_ident()}{UNFINISHED}")
     try:
         with open(unfinished, "wb") as file:
@@ -55,18 +55,18 @@ def write_atomically(path: Path, parts: Iterable[Any]) -> None:
     except BaseException as error:
         unfinished.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a full disk does not say which file it had no room for
+            error.filename = str(path)  # the error of a full disk has no file name
         raise
 
 
 def remove_unfinished(folder: Path, name: str = "") -> None:
-    """Remove what a run that was killed had begun to write, of all files or of one."""
+    """Remove the partially written files of an interrupted run, optionally of one name."""
     for path in folder.glob(f"{glob.escape(name)}*{UNFINISHED}"):
         path.unlink(missing_ok=True)
 
 
 def read_into(file: Any, array: np.ndarray) -> bool:
-    """Fill an array in C order from an open file; return whether there was enough."""
+    """Fill a C-ordered array from an open file; return whether there was enough data."""
     left = memoryview(array.reshape(-1).view(np.uint8).data)
     while left.nbytes:
         count = file.readinto(left)
@@ -76,51 +76,51 @@ def read_into(file: Any, array: np.ndarray) -> bool:
     return True
 
 
-def sum_of(arrays: Iterable[np.ndarray], before: int = 0) -> int:
-    """Return the check sum of the bytes of arrays in C order, after those of a sum before.
+def checksum(arrays: Iterable[np.ndarray], previous: int = 0) -> int:
+    """Return the checksum of the bytes of C-ordered arrays, continued from a previous checksum.
 
-    CRC-32: 1.7 GB/s on one core. A single value in single precision cannot change unseen, and
-    any other change is missed once in 2³² times.
+    CRC-32: 1.7 GB/s on one core. It detects any change of a single value in single precision, and
+    any other change with probability 1 − 2⁻³².
     """
-    found = before
+    crc = previous
     for array in arrays:
-        found = zlib.crc32(array.reshape(-1).view(np.uint8).data, found)
-    return found
+        crc = zlib.crc32(array.reshape(-1).view(np.uint8).data, crc)
+    return crc
 
 
-def hash_of(array: np.ndarray) -> str:
-    """Return a short hash of the numbers of an array."""
-    numbers = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-    return hashlib.sha256(numbers).hexdigest()[:32]
+def array_hash(array: np.ndarray) -> str:
+    """Return a short hash of the values of an array."""
+    values = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return hashlib.sha256(values).hexdigest()[:32]
 
 
-def sealed(content: Mapping[str, Any]) -> bytes:
-    """Return JSON text with a check sum of its content."""
-    return json.dumps({**content, SEAL: _sum_of_text(content)}, indent=1).encode()
+def json_with_checksum(content: Mapping[str, Any]) -> bytes:
+    """Return JSON text with a checksum of its content."""
+    return json.dumps({**content, CHECKSUM: _text_checksum(content)}, indent=1).encode()
 
 
-def is_sealed(content: dict[str, Any]) -> bool:
-    """Whether JSON content is what was written; its check sum is taken out."""
-    return bool(content.pop(SEAL, None) == _sum_of_text(content))
+def pop_valid_checksum(content: dict[str, Any]) -> bool:
+    """Remove the checksum of JSON content; return whether it is correct."""
+    return bool(content.pop(CHECKSUM, None) == _text_checksum(content))
 
 
-def _sum_of_text(content: Mapping[str, Any]) -> int:
+def _text_checksum(content: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(content).encode())
 
 
-def damaged(path: Path, how: str, remedy: str = ANEW) -> ValueError:
-    """Return the error that names a file that does not hold what was written to it."""
-    return ValueError(f"{path} is damaged: {how}. {remedy}")
+def damaged(path: Path, reason: str, remedy: str = REMEDY) -> ValueError:
+    """Return the error for a damaged file."""
+    return ValueError(f"{path} is damaged: {reason}. {remedy}")
 
 
 # -- the folder
 
 
 class RunFolder:
-    """A folder, and the run that it belongs to; raise if it is no folder, or holds other files.
+    """The folder of a run; raises if the path is not a folder or has other files.
 
-    Without a path it is a temporary one, which is removed with the last reference to this object,
-    or when Python ends.
+    Without a path, it is a temporary folder, which is deleted with the last reference to this
+    object or at the end of the process.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -134,115 +134,115 @@ class RunFolder:
 
     @property
     def seed(self) -> int | None:
-        """The seed of the run that is there, None if none is."""
+        """The seed of the existing run, or None."""
         return None if self._facts is None else self._facts["random_state"]
 
     @property
     def device(self) -> str:
-        """The device of the run that is there, "auto" if none is."""
+        """The device of the existing run, or "auto"."""
         return "auto" if self._facts is None else self._facts["device"]
 
     def check(self, facts: Mapping[str, Any]) -> None:
-        """Raise if the folder is that of a run with other facts."""
+        """Raise if the existing run has other facts."""
         if self._facts is None:
             return
         for name, value in facts.items():
-            there = self._facts.get(name)
-            if there != value:
+            existing = self._facts.get(name)
+            if existing != value:
                 raise ValueError(
-                    f"folder={str(self.path)!r} holds another run: its {name} is {_shown(there)} "
-                    f"and not {_shown(value)}. Pass the same data and settings to go on with it, "
-                    "or another folder."
+                    f"folder={str(self.path)!r} has another run: its {name} is {_shown(existing)}, "
+                    f"not {_shown(value)}. Pass the same data and settings to resume it, or pass "
+                    "another folder."
                 )
 
     def begin(self, facts: Mapping[str, Any]) -> None:
-        """Make the folder that of this run, or check that it is."""
+        """Create the folder of this run, or check the existing run."""
         self.check(facts)
         if self._facts is None:
             (self.path / "blocks").mkdir(parents=True, exist_ok=True)
-            write_atomically(self._manifest, [sealed({"format": FORMAT, **facts})])
+            write_atomically(self._manifest, [json_with_checksum({"format": FORMAT, **facts})])
             self._facts = dict(facts)
         for folder in (self.path, self.path / "blocks"):
             remove_unfinished(folder)
 
     def load(self, name: str, dtype: Any, *shape: int | None) -> np.ndarray | None:
-        """Return an array that was saved, None if it was not; None in a shape is any number."""
+        """Return a saved array, or None; None in ``shape`` means any length."""
         path = self.path / f"{name}.npy"
         try:
             written = path.read_bytes()
         except FileNotFoundError:
             return None
-        content, checked = written[:-4], written[-4:]
-        if zlib.crc32(content).to_bytes(4, "little") != checked:
-            raise damaged(path, "its check sum is wrong")
+        content, expected = written[:-4], written[-4:]
+        if zlib.crc32(content).to_bytes(4, "little") != expected:
+            raise damaged(path, "its checksum is wrong")
         try:
-            found: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+            array: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
         except ValueError as error:
             raise damaged(path, str(error).rstrip(".")) from None
-        is_right = len(shape) == found.ndim and all(
-            length in (None, there) for length, there in zip(shape, found.shape, strict=True)
+        is_right = len(shape) == array.ndim and all(
+            length in (None, actual) for length, actual in zip(shape, array.shape, strict=True)
         )
-        if not is_right or found.dtype != dtype:
-            raise damaged(path, f"it is of shape {found.shape} and type {found.dtype}")
-        return found
+        if not is_right or array.dtype != dtype:
+            raise damaged(path, f"it has shape {array.shape} and dtype {array.dtype}")
+        return array
 
     def save(self, name: str, array: np.ndarray) -> None:
-        """Write an array as an .npy file, with its check sum behind."""
+        """Write an array as an .npy file, followed by its checksum."""
         content = io.BytesIO()
         np.save(content, array, allow_pickle=False)
         written = content.getbuffer()
-        checked = zlib.crc32(written).to_bytes(4, "little")
-        write_atomically(self.path / f"{name}.npy", [written, checked])
+        crc = zlib.crc32(written).to_bytes(4, "little")
+        write_atomically(self.path / f"{name}.npy", [written, crc])
 
     def check_space(self, sizes: tuple[int, ...], n_neighbors: int) -> None:
-        """Raise if the disk has no room for the anchor weights that are not in the folder yet."""
+        """Raise if the disk does not have enough space for the remaining anchor weights."""
         missing = (not path_of_block(self.path, number).exists() for number in range(len(sizes)))
         needed = sum(compress(sizes, missing)) * n_neighbors * WEIGHT_BYTES
-        there = self.path.absolute()
-        while not there.exists():
-            there = there.parent
-        free = shutil.disk_usage(there).free
+        existing = self.path.absolute()
+        while not existing.exists():
+            existing = existing.parent
+        free = shutil.disk_usage(existing).free
         if needed > free:
             raise ValueError(
-                f"folder={str(self.path)!r} has {in_units(free)} of space left, and anchor weights "
-                f"take {in_units(needed)}; name a folder with more, or pass fewer neighbors."
+                f"folder={str(self.path)!r} has {in_units(free)} of free space, but the anchor "
+                f"weights need {in_units(needed)}; pass a folder on another disk, or a smaller "
+                "n_neighbors."
             )
 
     def _read(self) -> dict[str, Any] | None:
-        """Return the facts in the folder, None if it is new."""
-        where = f"folder={str(self.path)!r}"
+        """Return the facts of the existing run, or None for a new folder."""
+        folder = f"folder={str(self.path)!r}"
         if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"{where} is a file; name a folder, which is made if need be.")
-        inside = next((above for above in self.path.absolute().parents if above.is_file()), None)
-        if inside is not None:
+            raise ValueError(f"{folder} is a file; pass the path of a folder, which may be new.")
+        file = next((above for above in self.path.absolute().parents if above.is_file()), None)
+        if file is not None:
             raise ValueError(
-                f"{where} lies inside {str(inside)!r}, which is a file; name a folder."
+                f"{folder} is inside {str(file)!r}, which is a file; pass the path of a folder."
             )
-        remedy = "Remove the folder and begin anew."
+        remedy = "Delete the folder and start again."
         try:
-            found = json.loads(self._manifest.read_bytes())
+            facts = json.loads(self._manifest.read_bytes())
         except FileNotFoundError:
-            if self.path.exists() and any(not _is_ours(path) for path in self.path.iterdir()):
+            if self.path.exists() and any(not _is_leftover(path) for path in self.path.iterdir()):
                 raise ValueError(
-                    f"{where} holds other files and no run; pass an empty folder, or one that is "
-                    "not there yet."
+                    f"{folder} has other files and no run; pass an empty or a new folder."
                 ) from None
             return None
         except (ValueError, RecursionError):
-            raise damaged(self._manifest, "it is no JSON", remedy) from None
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            there = found.get("format") if isinstance(found, dict) else None
+            raise damaged(self._manifest, "it is not valid JSON", remedy) from None
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            existing = facts.get("format") if isinstance(facts, dict) else None
             raise ValueError(
-                f"{where} was written in another form, {_shown(there)} and not {_shown(FORMAT)}; "
-                "pass another folder, or remove it and begin anew."
+                f"{folder} was written in another format, {_shown(existing)} instead of "
+                f"{_shown(FORMAT)}; pass another folder, or delete it and start again."
             )
-        if not is_sealed(found):
-            raise damaged(self._manifest, "its check sum is wrong", remedy)
-        return found
+        if not pop_valid_checksum(facts):
+            raise damaged(self._manifest, "its checksum is wrong", remedy)
+        return facts
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a path is left of a run that was killed before it wrote its facts."""
+def _is_leftover(path: Path) -> bool:
+    """Return whether a path remains from a run that was interrupted before it wrote its facts."""
     return path.name == "blocks" or path.name.startswith("run.json-")
 
 
@@ -255,12 +255,11 @@ def _shown(value: Any) -> str:
 
 
 class BlocksInFolder:
-    """Blocks in the files of a run, one each, which are read when their turn comes.
+    """Blocks in the files of a run, one file each.
 
-    They are read and not mapped, so that what was read does not stay in memory. The first
-    ``n_kept`` blocks stay there besides: all are read in every round, and what was read last is the
-    last to be read again. A search may save its state in ``folder``, which is None if the folder of
-    the run is a temporary one.
+    Files are read, not memory-mapped, so that pages do not stay in memory. The first ``n_kept``
+    blocks are cached, as all blocks are read in order in every round. Searches save checkpoints in
+    ``folder``, which is None if the folder of the run is temporary.
     """
 
     def __init__(
@@ -282,23 +281,23 @@ class BlocksInFolder:
         return path_of_block(self._run.path, number)
 
     def save(self, number: int, block: Block, samples: int) -> None:
-        """Write a block, with the check sum of its samples."""
+        """Write a block, with the checksum of its samples."""
         stored = Block(
             np.ascontiguousarray(block.anchors, dtype="<i4"),
             np.ascontiguousarray(block.weights, dtype="<f4"),
         )
         n_points, n_neighbors = stored.anchors.shape
-        header = HEADER.pack(MARK, n_points, n_neighbors, samples, sum_of(stored))
+        header = HEADER.pack(MARK, n_points, n_neighbors, samples, checksum(stored))
         write_atomically(self.path(number), [header, *(array.data for array in stored)])
         self._keep(number, stored)
 
     def load(self, number: int) -> Block:
-        """Return a block; what is read for the first time is checked to be what was written."""
+        """Return a block; its checksum is verified when it is first read."""
         kept = self._kept.get(number)
         return self._keep(number, self._read(number)) if kept is None else kept
 
-    def sum_of_samples(self, number: int) -> int:
-        """Return the check sum of the samples that a block was computed from."""
+    def checksum_of_samples(self, number: int) -> int:
+        """Return the checksum of the samples from which a block was computed."""
         path = self.path(number)
         with open(path, "rb", buffering=0) as file:
             return _header(path, file)[0]
@@ -312,30 +311,30 @@ class BlocksInFolder:
         path = self.path(number)
         shape = self.sizes[number], self._n_neighbors
         with open(path, "rb", buffering=0) as file:
-            _, there, checked = _header(path, file)
-            if there != shape:
-                raise damaged(path, f"it is of shape {there} and not {shape}")
+            _, actual, expected = _header(path, file)
+            if actual != shape:
+                raise damaged(path, f"it has shape {actual} instead of {shape}")
             block = Block(np.empty(shape, dtype="<i4"), np.empty(shape, dtype="<f4"))
             if not all(read_into(file, array) for array in block) or file.read(1):
-                raise damaged(path, "its length is not that of a block")
+                raise damaged(path, "it does not have the length of a block")
         if number not in self._checked:
-            if sum_of(block) != checked:
-                raise damaged(path, "its check sum is wrong")
-            # Kernels write to tables at the places that anchors name.
+            if checksum(block) != expected:
+                raise damaged(path, "its checksum is wrong")
+            # Kernels use anchors as indices without checks.
             anchors = block.anchors
             if anchors.size and not 0 <= anchors.min() <= anchors.max() < self._n_anchors:
-                raise damaged(path, f"it names other anchors than the {self._n_anchors}")
+                raise damaged(path, f"it has anchors outside of 0 to {self._n_anchors - 1}")
         self._checked.add(number)
         return block
 
 
 def _header(path: Path, file: Any) -> tuple[int, tuple[int, int], int]:
-    """Return the check sum of samples, the shape and the check sum of the block."""
-    begin = file.read(HEADER.size)
-    if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
-        raise damaged(path, "it does not begin as the file of a block")
-    _, n_points, n_neighbors, samples, checked = HEADER.unpack(begin)
-    return samples, (n_points, n_neighbors), checked
+    """Return the checksum of the samples, the shape of the block, and its checksum."""
+    header = file.read(HEADER.size)
+    if len(header) < HEADER.size or header[: len(MARK)] != MARK:
+        raise damaged(path, "it does not have the header of a block")
+    _, n_points, n_neighbors, samples, block = HEADER.unpack(header)
+    return samples, (n_points, n_neighbors), block
 
 
 def path_of_block(folder: Path, number: int) -> Path:

@@ -1,14 +1,14 @@
 """The search for the smallest cut of an anchor graph, on any workers.
 
-1. A start: the anchors' own graph is cut, and points follow their anchors; or points are cut in
-   groups, those of one nearest anchor, and follow their group.
-2. Exact moves of all points (:func:`descend`), until none makes the cut smaller.
-3. From the second start on, the result is recombined with the best so far, unless it is the same:
-   points that are together in both, and have one nearest anchor, become one node. The cut of this
-   graph is exactly that of its points, and the search on it begins with both, so that it ends at or
-   below the better of them; moves follow.
+1. A start: partition the graph of anchors, and label points by their anchors; or partition groups
+   of points with the same nearest anchor.
+2. A local search: exact moves of points (:func:`local_search`), until none decreases the cut.
+3. From the second start on, recombine the result with the best so far, unless they are equal:
+   points in the same cluster in both, with the same nearest anchor, become one node. The cuts of
+   this graph are exactly those of its points. The search on it starts with both partitions, so that
+   its result is no worse than the better of them; a local search follows.
 
-An effort is a list of starts, and each begins with the list of the one before it.
+An effort is a list of starts, which begins with the list of the previous effort.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from leastcut.anchors.problem import (
     contracted,
     count_products,
     entries_of,
-    follow,
     groups_of,
     inverse_of,
-    label_groups,
+    label_by_anchors,
+    label_by_groups,
     labels_of_keys,
 )
 from leastcut.budget import Budget
@@ -42,16 +42,16 @@ from leastcut.problem import Problem
 from leastcut.seeds import as_generator
 
 MOST_PRODUCTS = 3 * 10**8
-"""Products that contracting groups may take: some seconds. A start that takes more is left out."""
+"""Maximum number of products for contracting groups, some seconds. Larger starts are skipped."""
 
-VISIBLE = 1e-12
-"""Fraction of the cut value that a move must gain, far above the rounding of sums."""
+MIN_DECREASE = 1e-12
+"""Minimum decrease by a move, as a fraction of the cut value, far above the rounding of sums."""
 
 
 class Start(NamedTuple):
-    """How a search begins: of anchors or of points in groups, cut with some effort and seed.
+    """A start of a search: the partition of "anchors" or groups of "points", with effort and seed.
 
-    Or of initial ``labels``, as the workers keep them.
+    Or initial ``labels``, in the form that the workers keep.
     """
 
     stage: str
@@ -72,13 +72,13 @@ STARTS: dict[str, tuple[Start, ...]] = {
         Start("thorough", of, "thorough", seed) for seed in (2, 3) for of in ("anchors", "points")
     ),
 }
-"""What every effort adds to the one before it."""
+"""The starts that every effort adds to the previous one."""
 
 
-class Found(NamedTuple):
-    """Labels as the workers keep them, their table, and the rounds of moves that it took."""
+class SearchResult(NamedTuple):
+    """Labels of every block, their table, and the number of rounds of local search."""
 
-    kept: list[Any]
+    labels: list[Any]
     table: Table
     n_rounds: int
 
@@ -95,16 +95,16 @@ def search_anchors(
     starts: Sequence[list[Any]],
     options: SearchOptions,
     budget: Budget,
-) -> Found:
-    """Search for the smallest cut of all points; ``starts`` are labels as the workers keep them.
+) -> SearchResult:
+    """Search for the smallest cut of all points; ``starts`` are initial labels of every block.
 
-    At least the first start and a round of moves are made, whatever the budget. The state is saved
-    after every round if the problem has a place for it and the call can be repeated.
+    The first start and one round of local search run with any budget. The state is saved after
+    every round if the problem has a checkpoint and the call is reproducible.
     """
     seed = int(as_generator(options.random_state).integers(2**31))
-    is_repeatable = not starts and budget.time_limit is None and options.random_state is not None
+    is_reproducible = not starts and budget.time_limit is None and options.random_state is not None
     checkpoint = None
-    if problem.checkpoint is not None and is_repeatable:
+    if problem.checkpoint is not None and is_reproducible:
         checkpoint = problem.checkpoint(n_clusters, options.effort, seed)
     search = _Search(problem, n_clusters, seed, budget, checkpoint)
     initial = [Start("fast", "labels", "fast", 0, list(labels)) for labels in starts]
@@ -112,11 +112,11 @@ def search_anchors(
 
 
 class _State(NamedTuple):
-    """How far a search is: all that its rest depends on.
+    """The state of a search, which determines its remaining steps.
 
-    The step ``number`` counts initial labels and the starts after them. The ``phase`` that comes
-    next in it is "start", "moves", "recombine" or "last moves". ``best`` and ``current`` are labels
-    as the workers keep them: the best of the steps before, and those of this one.
+    ``number`` is the step, counted over initial labels and starts. ``phase`` is its next phase,
+    "start", "moves", "recombine" or "last moves". ``best`` and ``current`` are labels of every
+    block: the best of the previous steps, and those of this step.
     """
 
     number: int = 0
@@ -141,8 +141,8 @@ class _Search:
         self._budget, self._checkpoint = budget, checkpoint
         self._value, self._n_rounds = math.inf, 0
 
-    def run(self, steps: Sequence[Start]) -> Found:
-        """Take one step after another, from where an earlier search was ended."""
+    def run(self, steps: Sequence[Start]) -> SearchResult:
+        """Run all steps, starting from a checkpoint if there is one."""
         state = self._resumed()
         try:
             while state.number < len(steps) and not (
@@ -151,122 +151,126 @@ class _Search:
                 state = self._next(state, steps)
                 self._save(state)
         except KeyboardInterrupt:
-            # What a step had begun with is a partition as well.
+            # The start of a step is a valid partition, too.
             if self._budget.on_interrupt == "raise" or (
                 state.best is None and state.current is None
             ):
                 raise
-        kept = state.best if state.best is not None else state.current
-        assert kept is not None  # there is a step, and the first is always taken
-        return Found(kept, self._table(kept), max(1, self._n_rounds))
+        labels = state.best if state.best is not None else state.current
+        assert labels is not None  # the first step always runs
+        return SearchResult(labels, self._table(labels), max(1, self._n_rounds))
 
     def _next(self, state: _State, steps: Sequence[Start]) -> _State:
-        """Return the state after the phase that comes next."""
+        """Run the next phase and return the new state."""
         step, current = steps[state.number], state.current
         if state.phase == "start":
-            current = self._begun(step)
-            if current is None:  # a start that would take too long
+            current = self._start(step)
+            if current is None:  # the start would take too long
                 return state._replace(number=state.number + 1)
             return state._replace(phase="moves", current=current)
-        assert current is not None  # whatever comes after the start has something to go on with
+        assert current is not None  # set by the phase "start"
         if state.phase == "recombine":
-            current = self._recombined(state, step.effort)
+            current = self._recombine(state, step.effort)
             return state._replace(phase="last moves", current=current)
-        current, table = self._descended(state, current, step.stage, state.number / len(steps))
+        current, table = self._improve(state, current, step.stage, state.number / len(steps))
         if state.phase == "moves" and state.best is not None:
-            if self._are_alike(state.best, table):
+            if self._are_equal(state.best, table):
                 return _State(state.number + 1, "start", state.best, None)
             return state._replace(phase="recombine", current=current)
         self._value = table.value
         return _State(state.number + 1, "start", current, None)
 
-    def _table(self, kept: Sequence[Any]) -> Table:
-        return self._problem.table(kept, self._n_clusters)
+    def _table(self, labels: Sequence[Any]) -> Table:
+        return self._problem.table(labels, self._n_clusters)
 
     # -- the phases
 
-    def _begun(self, start: Start) -> list[Any] | None:
-        """Cut anchors, or points in groups, and let points follow."""
+    def _start(self, start: Start) -> list[Any] | None:
+        """Partition the anchors, or groups of points, and label the points."""
         workers, c = self._workers, self._n_clusters
         if start.labels is not None:
             return start.labels
         if start.of == "anchors":
             label_of_anchor = np.zeros(self._masses.size, dtype=np.int32)
-            label_of_anchor[self._masses > 0] = self._cut(
+            label_of_anchor[self._masses > 0] = self._partition(
                 self._problem.core, start.effort, start.seed, ()
             )
-            kept, _ = workers.run("leastcut-start", follow, None, label_of_anchor, c)
-            if self._table(kept).sizes.min() > 0:
-                return kept
-            # An anchor that no point follows was a cluster by itself: groups always have points.
-            return self._from_groups(None, start.effort, start.seed, at_any_cost=True)
-        return self._from_groups(None, start.effort, start.seed)
+            labels, _ = workers.run("leastcut-start", label_by_anchors, None, label_of_anchor, c)
+            if self._table(labels).sizes.min() > 0:
+                return labels
+            # A cluster of anchors has no points, which cannot happen for groups.
+            return self._partition_groups(None, start.effort, start.seed, is_required=True)
+        return self._partition_groups(None, start.effort, start.seed)
 
-    def _recombined(self, state: _State, effort: str) -> list[Any]:
-        """Cut points in groups that are together in both, at or below the better of them."""
+    def _recombine(self, state: _State, effort: str) -> list[Any]:
+        """Partition groups of points that are together in both; keep the best of all three."""
         pairs = list(zip(state.best or [], state.current or [], strict=True))
-        found = self._from_groups(pairs, effort, state.number)
+        recombined = self._partition_groups(pairs, effort, state.number)
         tables = [
-            (self._table(kept).value, number, kept)
-            for number, kept in enumerate((state.best, state.current, found))
-            if kept is not None
+            (self._table(labels).value, number, labels)
+            for number, labels in enumerate((state.best, state.current, recombined))
+            if labels is not None
         ]
         return list(min(tables)[2])
 
-    def _are_alike(self, best: list[Any], table: Table) -> bool:
-        """Whether the clusters of a table are those of the best so far, in whatever order."""
+    def _are_equal(self, best: list[Any], table: Table) -> bool:
+        """Return whether the clusters of a table are those of the best labels, in any order."""
         known = self._table(best)
         return {column.tobytes() for column in known.weights.T} == {
             column.tobytes() for column in table.weights.T
         }
 
-    def _from_groups(
-        self, pairs: list[Any] | None, effort: str, seed: int, at_any_cost: bool = False
+    def _partition_groups(
+        self, pairs: list[Any] | None, effort: str, seed: int, is_required: bool = False
     ) -> list[Any] | None:
-        """Cut points in groups; return None if these are too few, or it would take too long."""
+        """Partition groups of points; return None if there are too few groups or too much work."""
         workers, masses, c = self._workers, self._masses, self._n_clusters
         groups = groups_of(workers, masses, pairs, c)
         n_groups = groups.keys.size
-        if not at_any_cost and (n_groups < c or count_products(groups.weights) > MOST_PRODUCTS):
+        if not is_required and (n_groups < c or count_products(groups.weights) > MOST_PRODUCTS):
             return None
         if n_groups < c:
             raise ValueError(
-                f"n_clusters={c} is more than the {n_groups} anchors that any point is "
-                "nearest to; pass fewer, or more n_anchors to anchor_graph."
+                f"n_clusters={c} is more than the {n_groups} anchors that are the nearest of a "
+                "point; pass fewer clusters, or a larger n_anchors to anchor_graph."
             )
         problem = contracted(groups, masses)
         starts = labels_of_keys(groups.keys, 0 if pairs is None else 2, c)
-        labels = self._cut(problem, effort, seed, starts)
-        return workers.run("leastcut-groups", label_groups, pairs, groups.keys, labels, c)[0]
+        labels = self._partition(problem, effort, seed, starts)
+        return workers.run("leastcut-groups", label_by_groups, pairs, groups.keys, labels, c)[0]
 
-    def _cut(
+    def _partition(
         self, problem: Problem, effort: str, seed: int, starts: Sequence[np.ndarray]
     ) -> np.ndarray:
         left = self._budget.seconds_left
         limit = None if math.isinf(left) else max(0.0, left)
         arguments = problem, self._n_clusters, effort, self._seed + seed, starts, limit
-        found: np.ndarray = self._workers.once(
-            "leastcut-start", cut_small, *arguments, self._workers.n_threads
+        labels: np.ndarray = self._workers.once(
+            "leastcut-start", partition_labels, *arguments, self._workers.n_threads
         )
-        return found
+        return labels
 
-    def _descended(
+    def _improve(
         self, state: _State, current: list[Any], stage: str, fraction: float
     ) -> tuple[list[Any], Table]:
-        def go_on(kept: list[Any], table: Table) -> bool:
+        """Run a local search, and report and save every round."""
+
+        def should_continue(labels: list[Any], table: Table) -> bool:
             self._n_rounds += 1
-            self._save(state._replace(current=kept))
+            self._save(state._replace(current=labels))
             value = min(self._value, table.value)
             self._budget.report(Progress(stage, fraction, value, self._budget.seconds))
             return not self._budget.is_exhausted
 
-        found = descend(self._workers, current, self._table(current), go_on=go_on)
-        return found.kept, found.table
+        result = local_search(
+            self._workers, current, self._table(current), should_continue=should_continue
+        )
+        return result.labels, result.table
 
-    # -- where it is left
+    # -- the checkpoint
 
     def _save(self, state: _State) -> None:
-        # What comes after a search was stopped is not what it would have come to.
+        # The state after a search was stopped is not reproducible.
         if self._checkpoint is None or self._budget.is_exhausted:
             return
         facts = {"number": state.number, "phase": state.phase, "n_rounds": self._n_rounds}
@@ -274,10 +278,10 @@ class _Search:
         self._checkpoint.save(facts, {k: v for k, v in arrays.items() if v is not None})
 
     def _resumed(self) -> _State:
-        found = None if self._checkpoint is None else self._checkpoint.load()
-        if found is None:
+        saved = None if self._checkpoint is None else self._checkpoint.load()
+        if saved is None:
             return _State()
-        facts, arrays = found
+        facts, arrays = saved
         self._n_rounds = int(facts["n_rounds"])
         best, current = arrays.get("best"), arrays.get("current")
         if best is not None:
@@ -285,7 +289,7 @@ class _Search:
         return _State(int(facts["number"]), str(facts["phase"]), best, current)
 
 
-def cut_small(
+def partition_labels(
     problem: Problem,
     n_clusters: int,
     effort: str,
@@ -294,8 +298,8 @@ def cut_small(
     time_limit: float | None,
     n_threads: int,
 ) -> np.ndarray:
-    """Return labels of a graph of the size of the anchors."""
-    found = partition_problem(
+    """Return the labels of a partition of a small problem."""
+    partition = partition_problem(
         problem,
         n_clusters,
         effort=effort,
@@ -305,93 +309,92 @@ def cut_small(
         random_state=seed,
         n_jobs=n_threads,
     )
-    return np.asarray(found.labels)
+    return np.asarray(partition.labels)
 
 
-# -- moves
+# -- local search
 
 
-class Descended(NamedTuple):
-    """Labels as the workers keep them, their table, rounds, and whether no move is left."""
+class LocalSearchResult(NamedTuple):
+    """Labels of every block, their table, the number of rounds, and whether no move remains."""
 
-    kept: list[Any]
+    labels: list[Any]
     table: Table
     n_rounds: int
     converged: bool
 
 
-def descend(
+def local_search(
     workers: Workers,
-    kept: Sequence[Any],
+    labels: Sequence[Any],
     table: Table,
     *,
-    go_on: Callable[[list[Any], Table], bool] = lambda kept, table: True,
-) -> Descended:
-    """Move points until no single move makes the cut smaller, and never to a larger one.
+    should_continue: Callable[[list[Any], Table], bool] = lambda labels, table: True,
+) -> LocalSearchResult:
+    """Move points until no single move decreases the cut; the cut never increases.
 
-    In a round every block moves its points against the table as it was when the round began, and
-    returns how that changes the table. Each move makes the cut smaller by itself; those that
-    several blocks make at the same time may together make it larger. The exact value decides:
+    In every round, each block moves its points relative to the table at the start of the round, and
+    returns the changes of the table. Each move decreases the cut by itself, but simultaneous moves
+    of several blocks may increase it. The exact value decides:
 
-    1. All changes are taken if the value falls; else half of them, then one block after another,
-       each if the value falls.
-    2. A block takes its moves to be made by points like its own in all others as well, which is
-       what happens if blocks are alike. A round in which nothing could be taken, or in which points
-       of a small cluster were held back, is made again without that: then the moves of any block
-       alone make the value fall.
+    1. All changes are accepted if the value decreases; otherwise half of them; otherwise the
+       changes of single blocks, if the value decreases.
+    2. A block assumes that all other blocks make similar moves, which is correct if blocks are
+       similar. If no change was accepted, or if points of a small cluster could not move, the round
+       is repeated without this assumption: then the moves of any single block decrease the value.
 
-    Changes are exact sums: who works on which block, and when, makes no difference. ``go_on`` is
-    asked with labels and table after every round that made the cut smaller.
+    Changes are exact sums, so that results do not depend on the schedule of the blocks.
+    ``should_continue`` is called with labels and table after every round that decreased the cut.
     """
-    kept, n_rounds = list(kept), 0
+    labels, n_rounds = list(labels), 0
     n_points = sum(workers.sizes)
-    alike = len(workers.sizes) > 1
+    are_similar = len(workers.sizes) > 1
     while True:
         before = table.value
-        shared = table.weights, table.masses, n_points if alike else 0, before
-        moved, changes = workers.run("leastcut-sweep", sweep_block, kept, *shared)
+        shared = table.weights, table.masses, n_points if are_similar else 0, before
+        moved, changes = workers.run("leastcut-sweep", sweep_block, labels, *shared)
         n_rounds += 1
-        movers = {b: change for b, change in enumerate(changes) if change is not None}
-        if not movers:
-            if alike and _are_held(workers.sizes, table):
-                alike = False
+        changed = {b: change for b, change in enumerate(changes) if change is not None}
+        if not changed:
+            if are_similar and _has_immovable_points(workers.sizes, table):
+                are_similar = False
                 continue
-            return Descended(kept, table, n_rounds, True)
-        taken, table = _taken(table, before, movers)
-        for b in taken:
-            kept[b] = moved[b]
-        if not taken:
-            if not alike:
-                # Only rounding stands between a move that gains and a value that does not fall.
-                return Descended(kept, table, n_rounds, True)
-            alike = False
+            return LocalSearchResult(labels, table, n_rounds, True)
+        accepted, table = _accepted(table, before, changed)
+        for b in accepted:
+            labels[b] = moved[b]
+        if not accepted:
+            if not are_similar:
+                # The decrease of these moves is lost to rounding.
+                return LocalSearchResult(labels, table, n_rounds, True)
+            are_similar = False
             continue
-        alike = len(workers.sizes) > 1
-        if not go_on(kept, table):
-            return Descended(kept, table, n_rounds, False)
+        are_similar = len(workers.sizes) > 1
+        if not should_continue(labels, table):
+            return LocalSearchResult(labels, table, n_rounds, False)
 
 
-def _are_held(sizes: Sequence[int], table: Table) -> bool:
-    """Whether a cluster is so small that no point leaves it if all blocks move alike."""
+def _has_immovable_points(sizes: Sequence[int], table: Table) -> bool:
+    """Return whether a cluster is too small for similar moves in all blocks."""
     return bool(table.sizes.min() <= sum(sizes) / min(size for size in sizes if size))
 
 
-def _taken(table: Table, value: float, changes: dict[int, Entries]) -> tuple[list[int], Table]:
-    """Return the blocks whose changes are taken, and the table with them."""
+def _accepted(table: Table, value: float, changes: dict[int, Entries]) -> tuple[list[int], Table]:
+    """Return the blocks whose changes are accepted, and the table with these changes."""
     # 1. All of them, or half.
     for some in (list(changes), list(changes)[::2]):
-        found = table.with_changes([changes[b] for b in some])
-        if found.value < value:
-            return some, found
+        changed = table.with_changes([changes[b] for b in some])
+        if changed.value < value:
+            return some, changed
     # 2. One by one.
-    taken = []
+    accepted = []
     for b, change in changes.items():
-        found = table.with_changes([change])
-        found_value = found.value
-        if found_value < value:
-            taken.append(b)
-            table, value = found, found_value
-    return taken, table
+        changed = table.with_changes([change])
+        changed_value = changed.value
+        if changed_value < value:
+            accepted.append(b)
+            table, value = changed, changed_value
+    return accepted, table
 
 
 def sweep_block(
@@ -402,10 +405,10 @@ def sweep_block(
     n_points: int,
     value: float,
 ) -> tuple[np.ndarray, Entries | None]:
-    """Move the points of a block; keep their new labels and return what changes in the table.
+    """Move the points of a block; return their new labels and the changes of the table.
 
-    ``weights`` is the table of all points and ``value`` its cut value; ``n_points`` is the number
-    of points in all blocks if these are taken to move alike, else 0.
+    ``weights`` is the table of all points and ``value`` its cut value. ``n_points`` is the number
+    of points in all blocks, which are assumed to make similar moves, or 0.
     """
     table = Table(weights, masses)
     labels, change = labels.copy(), np.zeros_like(weights)
@@ -419,7 +422,7 @@ def sweep_block(
         inverse_of(masses),
         sums,
         n_points / block.n_points if n_points else 1.0,
-        VISIBLE * value,
+        MIN_DECREASE * value,
         change,
         np.empty(weights.shape[1]),
     )

@@ -1,4 +1,4 @@
-"""Samples wherever they lie, as a source of rows."""
+"""Create a source of rows from samples in any supported container."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ PARQUET = (".parquet", ".pq")
 
 
 def as_source(X: Any) -> Source:
-    """Return samples as a source, without reading them; raise if they are no samples.
+    """Return the source of samples X, as in :func:`leastcut.anchor_graph`, without reading them.
 
-    X is what :func:`leastcut.anchor_graph` takes.
+    Raises if X is not a supported container of samples.
     """
     if isinstance(X, str | os.PathLike):
         return _of_path(Path(X))
     library = type(X).__module__.partition(".")[0]
     if sp.issparse(X):
         raise TypeError(
-            "X is sparse, and anchors are not: bring it to few features first, as with "
-            "sklearn.decomposition.TruncatedSVD, or pass X.toarray() if it has few."
+            "X is sparse, but anchors need dense samples: reduce the number of features first, for "
+            "example with sklearn.decomposition.TruncatedSVD, or pass X.toarray() if it has few."
         )
     if library == "pyarrow":
         from leastcut.anchors.arrow_source import of_arrow
@@ -47,33 +47,33 @@ def as_source(X: Any) -> Source:
         return SlicedSource(X)
     if library == "dask":
         raise TypeError(
-            "X is a frame of Dask; pass X.to_dask_array(lengths=True), whose chunks are known."
+            "X is a Dask DataFrame; pass X.to_dask_array(lengths=True), which has known chunks."
         )
     check_matrix("X", X)
     array = as_plain("X", X)
     check_sample_table(array.shape, array.dtype)
-    # Objects, as frames of several types have them, become numbers at once.
+    # Objects, for example from frames with several dtypes, are converted to numbers.
     return ArraySource(as_floats("X", array) if array.dtype.kind == "O" else array)
 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Open a context in which an error of a reader that does not name the file does so."""
+    """Return a context that adds the name of the file to errors of readers."""
     try:
         yield
     except (ValueError, EOFError) as error:
         if str(path) in str(error):
             raise
         raise ValueError(
-            f"{path} cannot be read ({error}); it may be empty, cut short or another kind of file. "
-            "Write or fetch it again."
+            f"{path} cannot be read ({error}); it may be empty, truncated or in another format. "
+            "Write or download it again."
         ) from error
 
 
 def _of_path(path: Path) -> Source:
-    """Return the samples of a file, or of the Parquet files of a folder."""
+    """Return the source of a file, or of the Parquet files in a folder."""
     if path.suffix == ".npy":
-        # Opened as a map, which reads the header alone; objects would be read by running code.
+        # Memory-mapping reads only the header, and refuses pickled objects.
         with _named(path):
             array = np.load(path, mmap_mode="r")
         return as_source(array)
@@ -84,14 +84,14 @@ def _of_path(path: Path) -> Source:
             return of_parquet(path)
     raise ValueError(
         f"X={str(path)!r} is neither an .npy file, nor a Parquet file ({', '.join(PARQUET)}), nor "
-        "a folder of Parquet files. Open other stores first, as by h5py.File(path)['name'] or "
-        "zarr.open_array(path), and pass the array."
+        "a folder of Parquet files. Open other formats first, for example with "
+        "h5py.File(path)['name'] or zarr.open_array(path), and pass the array."
     )
 
 
 def _is_lazy(X: Any) -> bool:
-    """Whether an array of another library is read when it is sliced, and has known numbers."""
-    # Arrays in memory can be shared as they are, and frames are no arrays.
+    """Return whether X is an array of known shape and dtype that is read when it is sliced."""
+    # Arrays in memory are shared without a copy, and frames are not arrays.
     if any(hasattr(X, name) for name in ("__array_interface__", "__dlpack__", "iloc")):
         return False
     if not all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")):

@@ -145,7 +145,7 @@ class FittedAnchors(Fitted):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of every sample where it increases the cut value least."""
-        return np.concatenate([self.table.place(block) for block in self._blocks(X)])
+        return np.concatenate([self.table.assign(block) for block in self._blocks(X)])
 
     def score(self, X: Any) -> float:
         """Return the negative cut value after adding samples with the same anchors."""
@@ -153,7 +153,7 @@ class FittedAnchors(Fitted):
             return -self.cut_value
         table = self.table
         for block in self._blocks(X):
-            _, entries = table_of_block(block, self.table.place(block), *table.weights.shape)
+            _, entries = table_of_block(block, self.table.assign(block), *table.weights.shape)
             table = table.with_changes([entries])
         return -Table(table.weights, table.weights.sum(axis=1)).value
 
@@ -201,7 +201,7 @@ class FittedAnchors(Fitted):
                 starts = [self.labels, *starts]
             kept = [problem.split(labels) for labels in starts]
             result = search_anchors(problem, number, kept, options, Budget())
-            partitions.append(Partition(np.concatenate(result.kept), result.table.value))
+            partitions.append(Partition(np.concatenate(result.labels), result.table.value))
             if number > 1:
                 starts = [merge_best_pair(partitions[-1].labels, result.table)]
         return partitions[::-1]
@@ -399,7 +399,7 @@ class AnchorSpectralClustering(BaseClustering):
         with search_bar(type(self).__name__, settings, self._log) as bar:
             result = search_anchors(problem, n_clusters, [], options, bar)
         # 4. Set the attributes.
-        labels = renumbered(np.concatenate(result.kept), n_clusters)
+        labels = renumbered(np.concatenate(result.labels), n_clusters)
         n_components = min(self.n_components or n_clusters, int(np.count_nonzero(graph.masses)))
         table = problem.table_of_labels(labels)
         fitted = FittedAnchors(

@@ -199,7 +199,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         cut_value = result.table.value
         report(f"{n_clusters} clusters, cut value {cut_value:.6g}, {result.n_rounds} rounds")
         # 4. Set the attributes.
-        self.labels_ = kept_labels(result.kept, tuple(map(int, samples.chunks[0])))
+        self.labels_ = kept_labels(result.labels, tuple(map(int, samples.chunks[0])))
         self.n_clusters_ = n_clusters
         self.cut_value_ = cut_value
         self.n_iter_ = result.n_rounds
@@ -324,7 +324,7 @@ class Rule(NamedTuple):
 
     def labels_of(self, chunk: Any, place: Place) -> np.ndarray:
         """Return the clusters of samples, as int32."""
-        return self.table.place(self.nearest.block(read(chunk, place)))
+        return self.table.assign(self.nearest.block(read(chunk, place)))
 
 
 def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:

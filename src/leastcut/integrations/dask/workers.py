@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from leastcut.anchors.blocks import Add, Block, Task, Workers, added
+from leastcut.anchors.blocks import Add, Block, Task, Workers, tree_sum
 from leastcut.optional_packages import needed_for
 from leastcut.threads import available_cores
 
@@ -188,7 +188,7 @@ class DaskWorkers(Workers):
                 ]
                 for (numbers, _), of_bundle in zip(self._bundles, results, strict=True)
             )
-        total = added(terms, lambda several: new(f"{name}-adds", add, list(several)))
+        total = tree_sum(terms, lambda several: new(f"{name}-adds", add, list(several)))
         return self._scheduler.compute([total])[0]
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -288,4 +288,4 @@ def _results(task: Task, *arguments: Any) -> list[Any]:
 
 def _add_up(task: Task, add: Add, *arguments: Any) -> Any:
     """Run a task on the blocks of a bundle, and return the sum of the results."""
-    return added(_results(task, *arguments), add)
+    return tree_sum(_results(task, *arguments), add)
