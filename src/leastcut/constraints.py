@@ -421,7 +421,7 @@ def _pairs(name: str, links: Any, n_nodes: int) -> np.ndarray | None:
         return None
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(
-            f"{name} must contain pairs of node numbers, of shape (m, 2), but its shape is "
+            f"{name} must have shape (m, 2), with a pair of node numbers per row, but its shape is "
             f"{pairs.shape}."
         )
     if pairs.dtype.kind not in "iu":

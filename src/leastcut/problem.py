@@ -297,12 +297,12 @@ class Cut:
         return scaled
 
     def weight_of_new(self, degree: np.ndarray) -> np.ndarray:
-        """Return the weights of new nodes; weights given per node count by their mean."""
+        """Return the weights of new nodes of these degrees; for weights per node use their mean."""
         each = self.sample_weight
         return np.asarray(np.mean(each * self.constant) + np.mean(each) * self.per_degree * degree)
 
     def weighted(self, sample_weight: Any, n_samples: int) -> Cut:
-        """Return the cut whose nodes weigh ``sample_weight`` times as much, checked."""
+        """Return the cut with node weights multiplied by ``sample_weight``, validated."""
         if sample_weight is None:
             return self
         weights = as_floats("sample_weight", sample_weight)
@@ -310,7 +310,7 @@ class Cut:
             weights = np.full(n_samples, weights)
         if weights.shape != (n_samples,):
             raise ValueError(
-                f"sample_weight needs one number per sample, so shape ({n_samples},), but its "
+                f"sample_weight must have shape ({n_samples},), one number per sample, but its "
                 f"shape is {weights.shape}."
             )
         check_positive("sample_weight", weights, "sample")

@@ -1,4 +1,4 @@
-"""The cut value: equal to the trace formula, invariant where it should be, exact at zero."""
+"""Cut values agree with the trace formula, have the expected invariances, and are exact at 0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def indicator(labels: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("cut", CUTS)
 @given(S=graphs(), c=st.integers(1, 4), seed=st.integers(0, 999))
-def test_value_is_the_trace(cut, S, c, seed):
+def test_the_value_agrees_with_the_trace_formula(cut, S, c, seed):
     n = len(S)
     labels = random_labels(n, min(c, n), seed)
     weights = weights_of(cut, n)
@@ -47,7 +47,7 @@ def test_value_is_the_trace(cut, S, c, seed):
 
 
 @given(S=graphs(), seed=st.integers(0, 999), scale=st.sampled_from([1e-250, 1e-3, 7.0, 1e250]))
-def test_scaling_the_graph(S, seed, scale):
+def test_scaling_the_graph_scales_the_ratio_cut_only(S, seed, scale):
     labels = random_labels(len(S), 2, seed)
     value = leastcut.cut_value(S, labels, "normalized")
     assert leastcut.cut_value(scale * S, labels, "normalized") == pytest.approx(value, rel=1e-9)
@@ -56,7 +56,7 @@ def test_scaling_the_graph(S, seed, scale):
 
 
 @given(S=graphs(), seed=st.integers(0, 999))
-def test_ratio_cut_ignores_loops_and_names(S, seed):
+def test_the_ratio_cut_ignores_self_loops_and_node_order(S, seed):
     labels = random_labels(len(S), 2, seed)
     value = leastcut.cut_value(S, labels, "ratio")
     assert leastcut.cut_value(S + np.eye(len(S)), labels, "ratio") == pytest.approx(value)
@@ -68,7 +68,7 @@ def test_ratio_cut_ignores_loops_and_names(S, seed):
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_no_cut_edge_is_exactly_zero(cut):
+def test_the_value_without_cut_edges_is_exactly_zero(cut):
     rng = np.random.default_rng(0)
     block = rng.random((30, 30)) * 1e7
     S = sp.block_diag([block + block.T, 1e-7 * (block + block.T)])
@@ -76,7 +76,7 @@ def test_no_cut_edge_is_exactly_zero(cut):
     assert leastcut.cut_value(S, np.zeros(60), weights_of(cut, 60)) == 0.0
 
 
-def test_the_operator_is_exact_beside_heavy_loops():
+def test_the_operator_is_exact_with_heavy_self_loops():
     loops = np.diag([1e16, 1e17, 0.0])
     plain = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]], dtype=float)
     np.testing.assert_array_equal(
@@ -84,14 +84,14 @@ def test_the_operator_is_exact_beside_heavy_loops():
     )
 
 
-def test_isolated_nodes():
+def test_isolated_nodes_raise():
     S = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges \(first: node 2\)"):
         leastcut.cut_value(S, [0, 1, 1])
     assert leastcut.cut_value(S, [0, 0, 1], cut="ratio") == 0.0
 
 
-def test_unknown_cut():
+def test_unknown_cuts_raise():
     with pytest.raises(ValueError, match=r"cut='ncut' is not known; .*'ratio', 'normalized'"):
         leastcut.cut_value(np.eye(2), [0, 1], cut="ncut")
     with pytest.raises(ValueError, match=r"cut=.* is not known"):
@@ -107,18 +107,18 @@ def test_unknown_cut():
         ([[1.0], [1.0]], "one weight per node"),
     ],
 )
-def test_bad_node_weights(weights, words):
+def test_invalid_node_weights_raise(weights, words):
     with pytest.raises(ValueError, match=words):
         leastcut.cut_value(np.ones((2, 2)), [0, 1], cut=weights)
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 1, 1], [[0, 1]], 3])
-def test_labels_of_the_wrong_length(labels):
+def test_labels_of_the_wrong_length_raise(labels):
     with pytest.raises(ValueError, match="one label per node, so 2 in one dimension"):
         leastcut.cut_value(np.ones((2, 2)), labels)
 
 
-def test_labels_that_are_not_numbers():
+def test_labels_may_be_strings():
     with pytest.raises(ValueError, match="NaN or infinity"):
         leastcut.cut_value(np.ones((2, 2)), [0.0, np.nan])
 
@@ -132,9 +132,9 @@ def test_arguments_are_not_changed(weights):
     np.testing.assert_array_equal(b, np.ones(4))
 
 
-def test_the_value_of_millions_of_edges_is_right_to_thirteen_digits():
+def test_the_value_of_millions_of_edges_has_thirteen_correct_digits():
     n = 1500
-    graph = np.full((n, n), 0.1)  # whose rounding always goes the same way
+    graph = np.full((n, n), 0.1)  # all rounding errors have the same sign
     labels = np.arange(n) % 2
     value = leastcut.cut_value(graph, labels, cut="ratio")
     boundary = math.fsum(graph[np.ix_(labels == 0, labels == 1)].ravel())

@@ -1,4 +1,4 @@
-"""The scores against their definitions, and the laws that any agreement of partitions obeys."""
+"""Scores agree with their definitions and have the expected invariances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leastcut.metrics import scores
 
 
 @st.composite
-def two_labellings(draw):
+def two_labelings(draw):
     n = draw(st.integers(1, 30))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return (
@@ -24,7 +24,7 @@ def two_labellings(draw):
 
 
 def best_matching(y: np.ndarray, labels: np.ndarray) -> float:
-    """Try every way to give the clusters different classes, some of which may not exist."""
+    """Return the best accuracy of all injective maps from clusters to classes."""
     n_clusters = int(labels.max()) + 1
     classes = range(max(int(y.max()) + 1, n_clusters))
     return max(np.mean(np.array(names)[labels] == y) for names in permutations(classes, n_clusters))
@@ -35,12 +35,12 @@ def entropy(labels: np.ndarray) -> float:
     return float(-(share * np.log(share)).sum())
 
 
-@given(pair=two_labellings())
-def test_accuracy_is_that_of_the_best_matching(pair):
+@given(pair=two_labelings())
+def test_accuracy_agrees_with_the_best_matching(pair):
     assert leastcut.clustering_accuracy(*pair) == pytest.approx(best_matching(*pair))
 
 
-@given(pair=two_labellings())
+@given(pair=two_labelings())
 def test_nmi_divides_by_the_larger_entropy(pair):
     y, labels = pair
     joint = entropy(6 * y + labels)
@@ -49,8 +49,8 @@ def test_nmi_divides_by_the_larger_entropy(pair):
     assert leastcut.normalized_mutual_info(y, labels) == pytest.approx(expected, abs=1e-9)
 
 
-@given(pair=two_labellings(), seed=st.integers(0, 99))
-def test_names_and_order_do_not_matter(pair, seed):
+@given(pair=two_labelings(), seed=st.integers(0, 99))
+def test_scores_do_not_depend_on_names_and_order(pair, seed):
     y, labels = pair
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
@@ -61,8 +61,8 @@ def test_names_and_order_do_not_matter(pair, seed):
         assert value >= 0 or name == "adjusted_rand"
 
 
-@given(pair=two_labellings())
-def test_which_is_which_does_not_matter(pair):
+@given(pair=two_labelings())
+def test_scores_are_symmetric(pair):
     forth, back = scores(*pair), scores(*pair[::-1])
     for name in ("accuracy", "nmi", "adjusted_rand"):
         assert forth[name] == pytest.approx(back[name], abs=1e-9)
@@ -70,13 +70,13 @@ def test_which_is_which_does_not_matter(pair):
     assert forth["accuracy"] <= forth["purity"]
 
 
-@given(pair=two_labellings())
-def test_the_same_partition_scores_one(pair):
+@given(pair=two_labelings())
+def test_identical_partitions_score_one(pair):
     y, _ = pair
     assert scores(y, 7 - y) == pytest.approx(dict.fromkeys(scores(y, y), 1.0))
 
 
-def test_labels_of_any_type():
+def test_labels_may_be_of_any_type():
     y = ["cat", "cat", "dog", "dog", "emu"]
     for labels in ([0, 0, -1, -1, 3], np.array([0.5, 0.5, 2.0, 2.0, 9.0]), list("xxyyz")):
         assert scores(y, labels) == pytest.approx(dict.fromkeys(scores(y, y), 1.0))

@@ -1,4 +1,4 @@
-"""Coarse value = fine value, and passes that never end above where they start."""
+"""Coarsening preserves cut values, and passes never increase them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from leastcut.reductions import BLOCK_EDGES
 
 
 def star_graph(n_leaves=3000, n_hubs=3):
-    """Hubs in a row, each with many leaves: matching alone would take one leaf per step."""
+    """Return a path of hubs with many leaves each; matching alone merges one leaf per step."""
     leaves = np.arange(n_hubs, n_hubs + n_leaves)
     edges = [(i, i + 1) for i in range(n_hubs - 1)]
     edges += [(int(leaf) % n_hubs, int(leaf)) for leaf in leaves]
@@ -46,7 +46,7 @@ def value_of(problem, labels, c):
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized", "weights"])
-def test_coarse_value_is_fine_value_at_every_level(cut):
+def test_every_level_has_the_same_cut_value(cut):
     S = sp.csr_array(points_graph(600) + sp.diags_array(np.linspace(0, 3, 600)))
     cut = np.linspace(0.5, 2.0, 600) if cut == "weights" else cut
     problem, steps = levels_of(S, cut)
@@ -63,7 +63,7 @@ def test_coarse_value_is_fine_value_at_every_level(cut):
 
 
 @given(graphs(min_nodes=4, max_nodes=14), st.integers(0, 99))
-def test_coarse_value_is_fine_value_on_any_graph(S, seed):
+def test_coarse_and_fine_values_agree_on_random_graphs(S, seed):
     problem, steps = levels_of(S, "normalized", smallest=3, seed=seed)
     rng = np.random.default_rng(seed)
     for step in steps:
@@ -77,7 +77,7 @@ def test_coarse_value_is_fine_value_on_any_graph(S, seed):
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
 @given(graphs(min_nodes=4, max_nodes=14), st.integers(0, 99), st.booleans())
-def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, cannot_link):
+def test_every_rule_returns_valid_aggregate_ids(rule, S, seed, cannot_link):
     problem = as_problem(S, np.linspace(1.0, 2.0, len(S)))
     parts = (np.arange(len(S)) % 2).astype(np.int32) if cannot_link else None
     aggregate_of = rule(problem, np.random.default_rng(seed), 1.75, parts)
@@ -91,7 +91,7 @@ def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, cannot_lin
 
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
-def test_parts_are_never_gathered_together(rule):
+def test_nodes_of_different_parts_are_never_aggregated(rule):
     S = points_graph(600)
     parts = (np.arange(600) % 3).astype(np.int32)
     _, steps = levels_of(S, "ratio", parts=parts, rule=rule)
@@ -103,7 +103,7 @@ def test_parts_are_never_gathered_together(rule):
 
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
-def test_groups_stay_within_their_weight(rule):
+def test_aggregates_respect_the_weight_limit(rule):
     _, steps = levels_of(points_graph(600), "ratio", smallest=30, rule=rule)
     assert max(step.problem.node_weights.max() for step in steps) <= MOST_TARGETS * 600 / 30
 
@@ -114,9 +114,9 @@ def test_hubs_do_not_stop_coarsening(rule):
     assert steps[-1].problem.n_nodes < 200
 
 
-def same_hierarchies(ours, theirs):
-    assert len(ours) == len(theirs)
-    for one, other in zip(ours, theirs, strict=True):
+def same_hierarchies(first, second):
+    assert len(first) == len(second)
+    for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.parent, other.parent)
         np.testing.assert_array_equal(one.problem.node_weights, other.problem.node_weights)
         for name in ("indptr", "indices", "weights"):
@@ -125,15 +125,15 @@ def same_hierarchies(ours, theirs):
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])
-def test_threads_change_nothing(n_threads):
+def test_hierarchies_do_not_depend_on_the_number_of_threads(n_threads):
     S = points_graph(54_000)
     assert S.nnz >= 3 * BLOCK_EDGES
-    _, alone = levels_of(S, "normalized", smallest=5000)
-    _, together = levels_of(S, "normalized", smallest=5000, n_threads=n_threads)
-    same_hierarchies(alone, together)
+    _, sequential = levels_of(S, "normalized", smallest=5000)
+    _, parallel = levels_of(S, "normalized", smallest=5000, n_threads=n_threads)
+    same_hierarchies(sequential, parallel)
 
 
-def test_kernels_compiled_and_interpreted_agree(monkeypatch):
+def test_compiled_and_interpreted_kernels_agree(monkeypatch):
     S = star_graph(60)
     problem, compiled = levels_of(S, "normalized", smallest=5)
     grown = coarsening.agglomerate(problem, 2)
@@ -150,23 +150,23 @@ def test_kernels_compiled_and_interpreted_agree(monkeypatch):
 
 
 @given(graphs(min_nodes=5, max_nodes=14, connected=True), st.integers(2, 4))
-def test_agglomeration_ends_at_as_many_nodes_as_clusters(S, c):
+def test_agglomeration_ends_with_one_node_per_cluster(S, c):
     problem = as_problem(S, "normalized")
     assert coarsening.agglomerate(problem, c)[-1].problem.n_nodes == c
 
 
 @given(graphs(min_nodes=5, max_nodes=14, connected=True), st.integers(2, 4), st.integers(0, 99))
-def test_passes_are_monotone_and_know_their_value(S, c, seed):
+def test_passes_are_monotone_and_report_their_value(S, c, seed):
     for cut in ("ratio", "normalized"):
         problem = as_problem(S, cut)
         passes = Passes(problem, c, np.random.default_rng(seed))
-        found, other = passes.fresh(6), passes.fresh(len(S))
-        by_spectrum = passes.spectral(passes.descend(6), n_starts=2, most_work=np.inf)
-        better, worse = sorted((found, other), key=lambda one: one.value)
+        first, second = passes.fresh(6), passes.fresh(len(S))
+        spectral = passes.spectral(passes.descend(6), n_starts=2, most_work=np.inf)
+        better, worse = sorted((first, second), key=lambda one: one.value)
         after_cycle = passes.cycle(better.labels)
         child = passes.recombine(better.labels, worse.labels)
         regrown = passes.recombine(better.labels, worse.labels, regrow=True)
-        for result in (found, other, by_spectrum, after_cycle, child, regrown):
+        for result in (first, second, spectral, after_cycle, child, regrown):
             assert np.unique(result.labels).tolist() == list(range(c))
             assert leastcut.cut_value(S, result.labels, cut) == pytest.approx(result.value)
             assert result.work > 0
@@ -180,9 +180,9 @@ def test_passes_are_monotone_on_a_larger_graph():
     value, labels = first.value, first.labels
     kept = labels.copy()
     for _ in range(3):
-        found = passes.cycle(labels)
-        assert found.value <= value * (1 + 1e-12)
-        value, labels = found.value, found.labels
+        result = passes.cycle(labels)
+        assert result.value <= value * (1 + 1e-12)
+        value, labels = result.value, result.labels
     np.testing.assert_array_equal(first.labels, kept)
     child = passes.recombine(first.labels, second.labels)
     assert child.value <= first.value * (1 + 1e-12)
@@ -190,19 +190,19 @@ def test_passes_are_monotone_on_a_larger_graph():
 
 
 @given(graphs(min_nodes=8, max_nodes=16, connected=True), st.integers(2, 4), st.integers(0, 40))
-def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
-    """Time is up the so-manieth time that it is asked for, and stays up."""
+def test_stopped_passes_are_valid_and_never_worse(S, c, moment):
+    """The time limit passes at the call ``moment`` of ``is_late``."""
     passes = Passes(as_problem(S), c, np.random.default_rng(moment))
     first, second = (passes.fresh(6) for _ in range(2))
     better, worse = sorted((first, second), key=lambda one: one.value)
 
     def until():
-        asked = itertools.count()
-        late = coarsening.Coarsening(is_late=lambda: next(asked) >= moment)
+        calls = itertools.count()
+        late = coarsening.Coarsening(is_late=lambda: next(calls) >= moment)
         return replace(passes, coarsening=late)
 
     kept = better.labels.copy()
-    found = [
+    candidates = [
         until().fresh(6),
         until().cycle(better.labels),
         until().recombine(better.labels, worse.labels),
@@ -210,27 +210,27 @@ def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
         until().spectral([], n_starts=2, most_work=np.inf),
     ]
     np.testing.assert_array_equal(better.labels, kept)
-    # From nothing there may be nothing; and with time enough there is something.
-    assert found[0] is not None or moment < 30
-    for candidate in found:
+    # A new pass may return None, but not with enough time.
+    assert candidates[0] is not None or moment < 30
+    for candidate in candidates:
         if candidate is not None:
             assert np.unique(candidate.labels).tolist() == list(range(c))
             assert passes.problem.value(candidate.labels) == pytest.approx(candidate.value)
-    for candidate in found[1:4]:
+    for candidate in candidates[1:4]:
         assert candidate.value <= better.value * (1 + 1e-12)
 
 
-def test_nothing_is_improved_once_time_is_up():
+def test_labels_do_not_change_after_the_time_limit():
     late = coarsening.Coarsening(is_late=lambda: True)
     passes = Passes(as_problem(points_graph(400)), 5, np.random.default_rng(0), late)
     labels = (np.arange(400) % 5).astype(np.int32)
     assert passes.fresh(50) is None
-    for found in (passes.cycle(labels), passes.recombine(labels, labels[::-1], regrow=True)):
-        np.testing.assert_array_equal(found.labels, labels)
+    for result in (passes.cycle(labels), passes.recombine(labels, labels[::-1], regrow=True)):
+        np.testing.assert_array_equal(result.labels, labels)
 
 
-def test_a_level_of_fewer_nodes_than_clusters_is_not_used():
-    """Where one node has most of the weight, groups of the others hold more than their share."""
+def test_levels_with_fewer_nodes_than_clusters_are_not_used():
+    """If one node has most of the weight, the aggregates of the others are large."""
     n, c = 2500, 1000
     rim = np.arange(1, n)
     spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), rim)), shape=(n, n))
@@ -238,37 +238,37 @@ def test_a_level_of_fewer_nodes_than_clusters_is_not_used():
     problem = as_problem(spokes + spokes.T + ring + ring.T)
     steps = coarsening.build(problem, np.random.default_rng(0), 2 * c)
     assert steps[-1].problem.n_nodes < c
-    found = Passes(problem, c, np.random.default_rng(0)).fresh(2 * c)
-    assert np.unique(found.labels).size == c
-    assert problem.value(found.labels) == pytest.approx(found.value)
+    result = Passes(problem, c, np.random.default_rng(0)).fresh(2 * c)
+    assert np.unique(result.labels).size == c
+    assert problem.value(result.labels) == pytest.approx(result.value)
 
 
-def test_components_are_found_at_value_zero():
+def test_components_are_clusters_of_value_zero():
     S = sp.block_diag([points_graph(50, seed) for seed in range(7)], format="csr")
     problem = as_problem(S, "ratio")
-    found = Passes(problem, 5, np.random.default_rng(0)).fresh(40)
-    assert found.value == 0.0
-    assert leastcut.cut_value(S, found.labels, "ratio") == 0.0
-    assert np.unique(found.labels).size == 5
+    result = Passes(problem, 5, np.random.default_rng(0)).fresh(40)
+    assert result.value == 0.0
+    assert leastcut.cut_value(S, result.labels, "ratio") == 0.0
+    assert np.unique(result.labels).size == 5
 
 
 @given(graphs(min_nodes=6, max_nodes=14), st.integers(2, 4), st.integers(0, 99))
-def test_merging_keeps_clusters_whole(S, c, seed):
+def test_merging_does_not_split_clusters(S, c, seed):
     problem = as_problem(S, "ratio")
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(len(S)) % 5)
     merged = merge_clusters(problem, labels, c, random_state=seed)
     assert np.unique(merged).tolist() == list(range(c))
     assert all(np.unique(merged[labels == k]).size == 1 for k in range(5))
-    if c == 4:  # of all ways to join two clusters, none is better
+    if c == 4:  # no merge of two clusters is better
         joined = [np.where(labels == i, j, labels) for i in range(5) for j in range(i)]
         smallest = min(leastcut.cut_value(S, one, "ratio") for one in joined)
         assert problem.value(merged) >= smallest * (1 - 1e-12)
 
 
-def test_merging_nothing_and_merging_all():
+def test_merging_no_clusters_and_all_clusters():
     problem = as_problem(points_graph(60))
     labels = np.arange(60) % 7
-    as_before = merge_clusters(problem, labels, 7, random_state=0)
-    assert problem.value(as_before) == pytest.approx(problem.value(labels))
+    unchanged = merge_clusters(problem, labels, 7, random_state=0)
+    assert problem.value(unchanged) == pytest.approx(problem.value(labels))
     assert not merge_clusters(problem, labels, 1, random_state=0).any()

@@ -1,4 +1,4 @@
-"""The evidence for a number of clusters against slow formulas, with every constant written out."""
+"""The evidence for a number of clusters agrees with slow formulas and literal constants."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CUTS = ["normalized", "ratio"]
 
 @st.composite
 def weighted_graphs(draw, least=2, most=14):
-    """Small graphs, connected or not, with loops or without, and clusters of their nodes."""
+    """Draw small graphs, connected or not, with or without self-loops, and labels."""
     n = draw(st.integers(least, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     density = draw(st.sampled_from([0.1, 0.3, 0.8]))
@@ -69,38 +69,38 @@ def edges_of(S):
 
 
 def steps_slowly(values, floor):
-    """Step and slope by number i: of a line through the next 10 eigenvalues, or i + 3 if more."""
+    """Return step and slope by number i, from a line through the next eigenvalues."""
     above = np.asarray(values)[floor:]
     if len(above) <= 3 or above[-1] <= 0.0:
         return {}
     level = [np.log(max(value, 1e-13 * above[-1])) for value in above]
-    found = {}
+    result = {}
     for i in range(1, len(above) - 3 + 1):
         ranks = range(i + 1, min(i + max(i + 3, 10), len(above)) + 1)
         line = np.polyfit(np.log(ranks), [level[rank - 1] for rank in ranks], 1)
         slope = max(line[0], 5e-3)
         rise = level[i] - level[i - 1]
         step = rise / np.log((i + 1) / i) / slope if rise > 1e-6 else 0.0
-        found[floor + i] = step, slope
-    return found
+        result[floor + i] = step, slope
+    return result
 
 
 @settings(max_examples=draws(150))
 @given(st.data())
-def test_steps_are_rises_in_units_of_a_fitted_line(data):
+def test_steps_are_increases_relative_to_a_fitted_line(data):
     count, floor = data.draw(st.integers(1, 40)), data.draw(st.integers(0, 5))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     values = np.sort(10.0 ** rng.uniform(-data.draw(st.sampled_from([0.1, 3, 20])), 0, count))
-    if data.draw(st.booleans()):  # eigenvalues that repeat, or nearly
+    if data.draw(st.booleans()):  # repeated or nearly repeated eigenvalues
         values[1::2] = values[: len(values[1::2]) * 2 : 2] * (1 + rng.choice([0.0, 3e-7, 3e-6]))
         values = np.sort(values)
     values[: data.draw(st.integers(0, count))] = 0.0
-    found, expected = _steps(values, floor), steps_slowly(values, floor)
-    assert found.keys() == expected.keys()
-    for k in found:
-        assert found[k] == pytest.approx(expected[k], rel=1e-6, abs=1e-12)
-        # The unit of the weights is that of the eigenvalues.
-        assert _steps(16.0 * values, floor)[k] == pytest.approx(found[k], rel=1e-6, abs=1e-12)
+    result, expected = _steps(values, floor), steps_slowly(values, floor)
+    assert result.keys() == expected.keys()
+    for k in result:
+        assert result[k] == pytest.approx(expected[k], rel=1e-6, abs=1e-12)
+        # Scaling the weights scales the eigenvalues.
+        assert _steps(16.0 * values, floor)[k] == pytest.approx(result[k], rel=1e-6, abs=1e-12)
 
 
 @given(
@@ -108,7 +108,7 @@ def test_steps_are_rises_in_units_of_a_fitted_line(data):
     st.one_of(st.floats(0.0, 3.0), st.sampled_from([0.1, 0.2, 1.0, 1e3, 1e10])),
     st.one_of(st.floats(0.0, 3.0), st.sampled_from([1.6, 1.8, 2.0])),
 )
-def test_a_small_leak_raises_a_step_and_a_large_one_lowers_it(step, leak, slope):
+def test_small_leaks_increase_evidence_and_large_leaks_decrease_it(step, leak, slope):
     if leak >= 1.0:
         expected = step / min(leak, 1e9) ** 3
     else:
@@ -118,7 +118,7 @@ def test_a_small_leak_raises_a_step_and_a_large_one_lowers_it(step, leak, slope)
     assert _tightened(step, leak + 0.1, slope) <= _tightened(step, leak, slope) * (1 + 1e-12)
 
 
-def test_as_many_eigenpairs_as_the_tail_needs():
+def test_pairs_needed_includes_the_tail():
     for most, n in itertools.product(range(1, 30), range(1, 60)):
         assert pairs_needed(most, n) == min(n, most + 11)
 
@@ -141,7 +141,7 @@ def leak_slowly(S, b, labels, following):
 
 
 @given(weighted_graphs(), st.sampled_from(CUTS), st.sampled_from([1e-3, 0.5, 1.0, 7.0]))
-def test_a_leak_is_that_of_its_definition(case, cut, following):
+def test_the_leak_agrees_with_its_definition(case, cut, following):
     S, labels = case
     problem = as_problem(S, cut)
     expected = leak_slowly(S, problem.node_weights, labels, following)
@@ -149,7 +149,7 @@ def test_a_leak_is_that_of_its_definition(case, cut, following):
 
 
 @given(weighted_graphs(), st.sampled_from(CUTS))
-def test_neighbors_are_counted_by_the_share_of_their_edges(case, cut):
+def test_the_effective_number_of_neighbors_agrees_with_its_definition(case, cut):
     S, _ = case
     off = S - np.diag(np.diag(S))
     counts = [row.sum() ** 2 / (row**2).sum() for row in off if row.any()]
@@ -158,13 +158,15 @@ def test_neighbors_are_counted_by_the_share_of_their_edges(case, cut):
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
-def test_outliers_are_components_of_less_than_a_thirtieth(sizes, seed):
+def test_outliers_are_components_below_a_thirtieth_of_the_average(sizes, seed):
     order = np.random.default_rng(seed).permutation(sum(sizes))
     S = sp.block_diag([np.ones((size, size)) for size in sizes]).toarray()[np.ix_(order, order)]
-    own = np.repeat(sizes, sizes)[order]
-    # The average is over nodes: a component of m nodes counts m times.
+    component_size = np.repeat(sizes, sizes)[order]
+    # The average is over nodes.
     average = sum(size * size for size in sizes) / sum(sizes)
-    expected = [i for i, size in enumerate(own.tolist()) if size * 30 >= average * (1 - 1e-12)]
+    expected = [
+        i for i, size in enumerate(component_size.tolist()) if size * 30 >= average * (1 - 1e-12)
+    ]
     assert _without_outliers(as_problem(S)).tolist() == expected
 
 
@@ -182,7 +184,7 @@ def depths_slowly(S, labels):
 
 
 @given(weighted_graphs(most=30))
-def test_depths_are_hops_from_the_boundary(case):
+def test_depths_are_numbers_of_hops_from_the_boundary(case):
     S, labels = case
     problem = as_problem(S)
     depth, rows, columns, weights = _depths(problem, labels)
@@ -199,11 +201,11 @@ def test_depths_are_hops_from_the_boundary(case):
 
 
 def flow_slowly(S, members, depth, near, deep):
-    """The smallest cut between nodes of depth at most ``near`` and at least ``deep``."""
+    """Return the minimum cut between nodes of depth at most ``near`` and at least ``deep``."""
     graph = edges_of(S).subgraph(members.tolist()).copy()
     for i in members.tolist():
         if depth[i] <= near:
-            graph.add_edge("source", i)  # without a capacity, so without limit
+            graph.add_edge("source", i)  # no capacity means unlimited
         if depth[i] >= deep:
             graph.add_edge(i, "sink")
     return nx.minimum_cut_value(graph, "source", "sink")
@@ -231,7 +233,7 @@ def gap_slowly(S, labels):
 
 
 def sheets(rows, columns, bridges, seed, weight=0.3, count=2):
-    """Grids of random weights, side by side, with some edges between one and the next."""
+    """Return grids with random weights, in a row, with some edges between consecutive ones."""
     rng, size = np.random.default_rng(seed), rows * columns
     S = sp.block_diag([grid(rows, columns)] * count).toarray()
     for one in range(count - 1):
@@ -254,17 +256,15 @@ def sheets(rows, columns, bridges, seed, weight=0.3, count=2):
 @example(4, 13, 1, 0.02, 0, None)
 @example(3, 13, 1, 0.1, 1, None)
 @example(5, 10, 1, 0.02, 2, None)
-def test_evidence_of_a_gap_is_that_of_smallest_cuts(
-    rows, columns, bridges, weight, seed, n_clusters
-):
+def test_gap_evidence_agrees_with_minimum_cuts(rows, columns, bridges, weight, seed, n_clusters):
     S, labels = sheets(rows, columns, bridges, seed, weight, 2 + seed % 2)
-    if n_clusters is not None:  # somewhere else
+    if n_clusters is not None:  # not at the gap
         labels = (np.arange(len(S)) * n_clusters) // len(S)
     expected = gap_slowly(S, labels)
     for scale in (1.0, 1e-9, 1e9):
-        found = gap_evidence(as_problem(scale * S), labels)
-        # Capacities are whole thousandths of an average degree.
-        assert found == pytest.approx(expected, rel=0.02, abs=0.02)
+        result = gap_evidence(as_problem(scale * S), labels)
+        # Capacities are rounded to thousandths of the average degree.
+        assert result == pytest.approx(expected, rel=0.02, abs=0.02)
     saw("positive", expected > 0.0)
     saw("zero", expected == 0.0)
     depth = np.array(depths_slowly(S, labels))
@@ -272,8 +272,8 @@ def test_evidence_of_a_gap_is_that_of_smallest_cuts(
 
 
 @given(st.floats(0.0, 5.0), st.floats(0.01, 50.0))
-def test_a_surprise_is_the_rate_of_a_poisson_count(boundary, inside):
-    """Minus the logarithm of the chance of r m events where m are expected, for large m."""
+def test_surprise_is_the_rate_function_of_a_poisson_count(boundary, inside):
+    """−log of the probability of r m events if m are expected, for large m."""
     mean = inside / 0.2
     ratio = boundary / (0.45 * inside)
     if either(ratio >= 1.0, "as many as expected", "fewer"):
@@ -285,7 +285,7 @@ def test_a_surprise_is_the_rate_of_a_poisson_count(boundary, inside):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1.0, 1e5, 1e8]))
-def test_inner_cuts_are_smallest_cuts_of_any_size(seed, between, scale):
+def test_inner_cuts_are_minimum_cuts_at_any_scale(seed, between, scale):
     rng = np.random.default_rng(seed)
     depth = np.concatenate([[2, 2, 2], np.full(between, 3), np.full(between, 4), [5, 5]])
     n = depth.size
@@ -293,19 +293,19 @@ def test_inner_cuts_are_smallest_cuts_of_any_size(seed, between, scale):
     weights[np.abs(depth[:, None] - depth) > 1] = 0.0
     both = sp.coo_array(weights + weights.T)
     expected = flow_slowly(weights + weights.T, np.arange(n), depth, 2, 5)
-    found = _inner_cut(depth, both.row, both.col, both.data)
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-3 * n)
+    result = _inner_cut(depth, both.row, both.col, both.data)
+    assert result == pytest.approx(expected, rel=1e-6, abs=1e-3 * n)
 
 
-# -- all evidence, and the choice
+# -- total evidence and selection
 
 
 def splits_slowly(problem, relaxation, floor, considered, rng):
-    """Step, leak, gap and evidence by number."""
+    """Return step, leak, gap and evidence by number of clusters."""
     seeds = rng.integers(2**32, size=9)
     values, n = relaxation.eigenvalues, problem.n_nodes
     S, b, neighbors = problem.graph.matrix.toarray(), problem.node_weights, _neighbors(problem)
-    found, later = {}, {}
+    result, later = {}, {}
     for k, (step, slope) in steps_slowly(values, floor).items():
         if k not in considered:
             continue
@@ -315,26 +315,26 @@ def splits_slowly(problem, relaxation, floor, considered, rng):
         least = np.mean(values[:k]) / max(values[k], 1e-300) / usual
         searches = k <= floor + 8 and slope >= 0.25
         if not searches and _tightened(step, least, slope) < (3.0 if floor in considered else 0.0):
-            found[k] = step, least, 0.0, _tightened(step, least, slope)
+            result[k] = step, least, 0.0, _tightened(step, least, slope)
             continue
         labels = module._clusters(problem, relaxation, k)
         leak = leak_slowly(S, b, labels, values[k]) / usual
-        found[k] = step, leak, 0.0, _tightened(step, leak, slope)
+        result[k] = step, leak, 0.0, _tightened(step, leak, slope)
         if searches:
             later[k] = labels
-    most = max((evidence for *_, evidence in found.values()), default=0.0)
+    most = max((evidence for *_, evidence in result.values()), default=0.0)
     for k, labels in later.items():
-        step, leak, _, evidence = found[k]
+        step, leak, _, evidence = result[k]
         depth = np.array(depths_slowly(S, labels))
         deep = min(np.count_nonzero(depth[labels == c] >= 3) for c in range(k))
         if 1.5 * (evidence + 6.5) >= most and deep >= 5:
             gap = gap_slowly(S, module._searched(problem, k, int(seeds[k - floor])))
-            found[k] = step, leak, gap, evidence + min(gap, 6.5)
-    return found
+            result[k] = step, leak, gap, evidence + min(gap, 6.5)
+    return result
 
 
 def choice_slowly(problem, relaxation, numbers, seed):
-    """The numbers in order of their evidence, best first, and whether that of the best is weak."""
+    """Return the numbers by descending evidence, and whether that of the best is weak."""
     rng, n = as_generator(seed), problem.n_nodes
     nodes = _without_outliers(problem)
     if nodes.size < n:
@@ -344,12 +344,12 @@ def choice_slowly(problem, relaxation, numbers, seed):
         )
     considered = [k for k in numbers if k <= n]
     floor = problem.graph.components[0]
-    found = splits_slowly(problem, relaxation, floor, considered, rng)
+    result = splits_slowly(problem, relaxation, floor, considered, rng)
     enough = 4.5 + np.log(floor)
-    evidence = {k: found[k][3] if k in found else 0.0 for k in considered}
+    evidence = {k: result[k][3] if k in result else 0.0 for k in considered}
     if floor in evidence:
         evidence[floor] = enough
-    return floor, found, enough, evidence
+    return floor, result, enough, evidence
 
 
 GRAPHS = {
@@ -357,7 +357,7 @@ GRAPHS = {
     "outliers": lambda rng: sp.block_diag([np.ones((40, 40)), np.ones((35, 35)), np.ones((1, 1))]),
     "sheets": lambda rng: sheets(5, 13, 2, int(rng.integers(99)))[0],
     "narrow sheets": lambda rng: sheets(3, 16, 1, int(rng.integers(99)), 0.05)[0],
-    # Much more evidence for three than for two, whose gaps then cannot matter.
+    # With much more evidence for three, gaps for two clusters cannot matter.
     "three sheets": lambda rng: sheets(5, 12, 1, int(rng.integers(99)), 1e-3, 3)[0],
     "grid": lambda rng: grid(6, 15),
     "planted": lambda rng: planted(150, 3, 12, 0.8, int(rng.integers(99))),
@@ -372,57 +372,59 @@ GRAPHS = {
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("numbers", [range(1, 13), [2, 3, 7], [6, 9]])
-def test_a_choice_is_that_of_the_formulas(name, cut, numbers):
+def test_the_selection_agrees_with_the_formulas(name, cut, numbers):
     rng = np.random.default_rng(len(name))
     problem = as_problem(sp.csr_array(GRAPHS[name](rng)), cut)
     if min(numbers) > problem.n_nodes:
         numbers = [*numbers, 3]
     relaxation = relax_problem(problem, pairs_needed(max(numbers), problem.n_nodes), random_state=0)
-    found = choose_number(problem, relaxation, numbers, random_state=5)
+    result = choose_number(problem, relaxation, numbers, random_state=5)
     floor, splits, enough, evidence = choice_slowly(problem, relaxation, numbers, 5)
-    assert found.numbers.tolist() == sorted(evidence)
+    assert result.numbers.tolist() == sorted(evidence)
     expected = [evidence[k] for k in sorted(evidence)]
-    np.testing.assert_allclose(found.evidence, expected, rtol=0.02, atol=1e-6)
-    # By the evidence as it was computed: the most; else next to the components, the larger first.
-    own = dict(zip(found.numbers.tolist(), found.evidence.tolist(), strict=True))
-    order = sorted(own, key=lambda k: (-own[k], abs(k - floor) if own[k] == 0.0 else 0, -k))
-    assert found.n_clusters == order[0]
-    assert found.runners_up == tuple(k for k in order[1:] if own[k] > 0.0)[:2]
-    second = own[order[1]] if len(order) > 1 else 0.0
-    assert found.is_weak == (own[order[0]] < max(1.5 * second, enough))
-    assert_reason(found, floor, splits, enough, problem.graph.components[0])
+    np.testing.assert_allclose(result.evidence, expected, rtol=0.02, atol=1e-6)
+    # The most evidence; else the closest to the components; among equals, the largest.
+    by_number = dict(zip(result.numbers.tolist(), result.evidence.tolist(), strict=True))
+    order = sorted(
+        by_number, key=lambda k: (-by_number[k], abs(k - floor) if by_number[k] == 0.0 else 0, -k)
+    )
+    assert result.n_clusters == order[0]
+    assert result.runners_up == tuple(k for k in order[1:] if by_number[k] > 0.0)[:2]
+    second = by_number[order[1]] if len(order) > 1 else 0.0
+    assert result.is_weak == (by_number[order[0]] < max(1.5 * second, enough))
+    assert_reason(result, floor, splits, enough, problem.graph.components[0])
 
 
-def assert_reason(found, floor, splits, enough, n_components):
-    chosen, text = found.n_clusters, found.reason
-    evidence = dict(zip(found.numbers.tolist(), found.evidence.tolist(), strict=True))
+def assert_reason(result, floor, splits, enough, n_components):
+    chosen, text = result.n_clusters, result.reason
+    evidence = dict(zip(result.numbers.tolist(), result.evidence.tolist(), strict=True))
     number = r"([\d.e+-]+?)"
     outliers = re.search(r"components left out as too small: (\d+)\.$", text)
     assert (int(outliers[1]) if outliers else 0) == n_components - floor
     if chosen in splits and evidence[chosen] > 0.0:
         step, leak, gap, _ = splits[chosen]
-        said = re.match(rf"After {chosen} .* rise {number} times .* leak {number} times as", text)
-        assert float(said[1]) == pytest.approx(step, rel=0.006, abs=1e-9)
-        assert float(said[2]) == pytest.approx(leak, rel=0.06, abs=1e-9)
+        match = re.match(rf"After {chosen} .* rise {number} times .* leak {number} times as", text)
+        assert float(match[1]) == pytest.approx(step, rel=0.006, abs=1e-9)
+        assert float(match[2]) == pytest.approx(leak, rel=0.06, abs=1e-9)
         assert ("density gaps" in text) == (gap > 0.0)
         assert ("below the threshold" in text) == (evidence[chosen] < enough)
     elif chosen == floor:
         assert text.startswith("The graph is connected, and does not split") == (floor == 1)
         assert (f"has {floor} connected components, and none" in text) == (floor > 1)
-        said = re.search(
+        match = re.search(
             rf"alternative: (\d+) clusters \(evidence {number}, threshold {number}\)", text
         )
-        assert (said is not None) == bool(splits)
-        if said:
-            best = int(said[1])
+        assert (match is not None) == bool(splits)
+        if match:
+            best = int(match[1])
             assert evidence[best] == max(evidence[k] for k in splits)
-            assert float(said[2]) == pytest.approx(evidence[best], rel=0.06, abs=1e-9)
-            assert float(said[3]) == pytest.approx(enough, rel=0.06)
+            assert float(match[2]) == pytest.approx(evidence[best], rel=0.06, abs=1e-9)
+            assert float(match[3]) == pytest.approx(enough, rel=0.06)
     else:
         assert f"of the requested numbers, {chosen} is closest to {floor}" in text
 
 
-def test_reasons_of_every_kind():
+def test_every_kind_of_reason():
     weak, strong = _Split(3.0, 0.5, 0.0, 4.0), _Split(9.0, 0.25, 2.5, 5.0)
     assert _reason(3, 1, 1, {2: weak, 3: strong}, 4.5) == (
         "After 3 the eigenvalues rise 9 times as fast as beyond, and clusters leak 0.25 times as "
@@ -449,8 +451,8 @@ def test_reasons_of_every_kind():
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("name", ["sheets", "planted", "outliers"])
-def test_units_and_order_of_nodes_change_no_evidence(name, cut):
-    """Scaled by powers of two, nothing but exponents changes; gaps are those of a search."""
+def test_evidence_does_not_depend_on_units_and_node_order(name, cut):
+    """Scaling by powers of two is exact; gaps depend on a search."""
     rng = np.random.default_rng(1)
     S = sp.csr_array(GRAPHS[name](rng)).toarray()
     order = rng.permutation(len(S))

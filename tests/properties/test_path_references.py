@@ -1,4 +1,4 @@
-"""Paths and automatic numbers of clusters against dense eigenvalues and slow obvious code."""
+"""Paths and automatic numbers of clusters agree with dense eigenvalues and slow references."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def empty_path(problem, numbers):
 
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_intersections_are_those_of_sets(n, count, seed):
+def test_intersections_agree_with_sets(n, count, seed):
     rng = np.random.default_rng(seed)
     partitions = [rng.integers(rng.integers(1, 5), size=n) for _ in range(count)]
     cells = _intersections(partitions)
@@ -58,7 +58,7 @@ def test_intersections_are_those_of_sets(n, count, seed):
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=15, unique=True).map(sorted))
-def test_near_numbers_and_the_ends_of_their_runs(numbers):
+def test_close_numbers_and_the_ends_of_runs(numbers):
     path = empty_path(as_problem(random_graph(0, 61, 0.1)), numbers)
     searched = [k for k in numbers if 1 < k < 61]
     ends = []
@@ -74,7 +74,7 @@ def test_near_numbers_and_the_ends_of_their_runs(numbers):
 @pytest.mark.parametrize("cut", CUTS)
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=draws(10))
-def test_the_end_of_a_search_merges_what_is_worse_than_more_clusters(cut, seed):
+def test_partitions_worse_than_with_more_clusters_are_replaced_by_merging(cut, seed):
     rng, numbers = np.random.default_rng(seed), [2, 3, 4, 6]
     problem = as_problem(random_graph(seed % 1000, 24, 0.3), cut)
     path = empty_path(problem, numbers)
@@ -85,10 +85,10 @@ def test_the_end_of_a_search_merges_what_is_worse_than_more_clusters(cut, seed):
             path.consider(k, labels)
         assert path.best[k].tolist() == tried[int(np.argmin(values))].tolist()
         assert path._values[k] == min(values)
-    # The last is the best by far, so that all others are merged from it.
-    found = path.finished()
+    # The last is the best by far, so all others are replaced.
+    result = path.finished()
     following = None
-    for k, one in reversed(list(zip(numbers, found, strict=True))):
+    for k, one in reversed(list(zip(numbers, result, strict=True))):
         value = refine_problem(problem, path.best[k].astype(np.int64)).cut_value
         if following is not None and following.cut_value < value:
             joined = merged(problem.within_range(), following.labels, k).astype(np.int64)
@@ -99,7 +99,7 @@ def test_the_end_of_a_search_merges_what_is_worse_than_more_clusters(cut, seed):
         following = one
 
 
-def test_the_first_of_equal_partitions_stays():
+def test_the_first_of_equal_partitions_is_kept():
     path = empty_path(as_problem(np.ones((4, 4))), [2])
     path.consider(2, np.array([0, 0, 1, 1]))
     path.consider(2, np.array([0, 1, 0, 1]))
@@ -107,60 +107,60 @@ def test_the_first_of_equal_partitions_stays():
 
 
 @pytest.mark.parametrize("effort", ROUNDS)
-def test_progress_counts_every_fit_and_every_round(effort):
+def test_progress_counts_all_searches_and_rounds(effort):
     problem, numbers, seen = as_problem(random_graph(3, 40, 0.2)), [1, 3, 4, 5, 20, 40], []
-    found = path_partitions(
+    result = path_partitions(
         problem, numbers, effort=effort, seed=0, budget=Budget(callback=seen.append)
     )
     stages = [one.stage for one in seen]
     assert list(dict.fromkeys(stages)) == list(EFFORTS[effort].stages)
     smallest = {}
     for stage in EFFORTS[effort].stages:
-        told = [one for one in seen if one.stage == stage]
-        # All numbers at first; then 3, and those that have no two near ones.
+        reports = [one for one in seen if one.stage == stage]
+        # First all numbers; then 3 and the numbers without two close ones.
         fits = numbers if stage == EFFORTS[effort].stages[0] else [3, 5, 20]
         down = [20, 5, 4, 3]
         rounds = [*(down if k % 2 == 0 else down[::-1] for k in range(ROUNDS[stage]))]
         expected = [*fits, *np.concatenate(rounds).tolist()]
-        fractions = [one.fraction for one in told]
-        assert [one.n_clusters for one in told] == expected
+        fractions = [one.fraction for one in reports]
+        assert [one.n_clusters for one in reports] == expected
         assert fractions == [step / len(expected) for step in range(1, len(expected) + 1)]
-        for one in told:
+        for one in reports:
             assert one.cut_value <= smallest.get(one.n_clusters, np.inf)
             smallest[one.n_clusters] = one.cut_value
     assert all(one.seconds <= other.seconds for one, other in pairwise(seen))
-    for k, one in zip(numbers, found, strict=True):
+    for k, one in zip(numbers, result, strict=True):
         assert one.cut_value <= smallest[k] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("after", [1, 3, 6, 8])
-def test_a_search_that_is_stopped_has_every_number(after):
+def test_a_stopped_search_has_a_partition_for_every_number(after):
     problem, numbers, seen = as_problem(random_graph(3, 40, 0.2)), [1, 3, 4, 5, 20, 40], []
 
     def stop(progress):
         seen.append(progress)
         return len(seen) == after
 
-    found = path_partitions(
+    result = path_partitions(
         problem, numbers, effort="balanced", seed=0, budget=Budget(callback=stop)
     )
     assert len(seen) == after
-    for k, one in zip(numbers, found, strict=True):
+    for k, one in zip(numbers, result, strict=True):
         assert set(one.labels.tolist()) == set(range(k))
         assert one.cut_value == problem.value(one.labels)
-    values = [one.cut_value for one in found]
+    values = [one.cut_value for one in result]
     assert all(few <= many * (1 + 1e-12) for few, many in pairwise(values))
 
 
-def test_what_is_known_without_a_search_is_not_searched_for():
+def test_trivial_numbers_are_not_searched_for():
     S = sp.block_diag([random_graph(seed, 12, 0.5) for seed in range(3)], format="csr")
     path = empty_path(as_problem(S), [1, 2, 3, 4, 35, 36])
     assert path._open == [4, 35]
-    found = path_partitions(as_problem(S), [1, 2, 3, 4, 36], effort="fast", seed=0)
-    assert [one.cut_value for one in found][:3] == [0.0, 0.0, 0.0]
-    assert found[2].labels.tolist() == np.repeat([0, 1, 2], 12).tolist()
-    assert found[3].cut_value > 0.0
-    assert found[4].labels.tolist() == list(range(36))
+    result = path_partitions(as_problem(S), [1, 2, 3, 4, 36], effort="fast", seed=0)
+    assert [one.cut_value for one in result][:3] == [0.0, 0.0, 0.0]
+    assert result[2].labels.tolist() == np.repeat([0, 1, 2], 12).tolist()
+    assert result[3].cut_value > 0.0
+    assert result[4].labels.tolist() == list(range(36))
 
 
 # -- the path
@@ -174,7 +174,7 @@ def dense_eigenvalues(S, cut):
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("numbers", [[1, 2, 3, 5], [2, 9, 18], range(1, 19)])
-def test_a_path_has_the_values_of_dense_eigenvalues(cut, numbers):
+def test_a_path_agrees_with_dense_eigenvalues(cut, numbers):
     S = sp.block_diag([random_graph(seed, 9, 0.5) for seed in range(2)]).toarray()
     problem, values = as_problem(S, cut), np.append(dense_eigenvalues(S, cut), np.nan)
     path = cut_path_problem(problem, [*numbers, 19, 40], effort="fast", random_state=7)
@@ -207,12 +207,12 @@ def test_a_path_has_the_values_of_dense_eigenvalues(cut, numbers):
     np.testing.assert_array_equal(table["gap"], path.gaps)
 
 
-def test_a_choice_looks_at_no_more_eigenpairs_than_it_needs():
+def test_the_selection_uses_only_the_eigenpairs_it_needs():
     problem = as_problem(planted(80, 2, 10, 0.8))
     every = relax_problem(problem, 60, random_state=0)
     expected = choose_number(problem, every.leading(16), [2, 3, 5], random_state=4)
-    found = choice_of(problem, [2, 3, 5], every, 4)
-    np.testing.assert_array_equal(found.evidence, expected.evidence)
+    result = choice_of(problem, [2, 3, 5], every, 4)
+    np.testing.assert_array_equal(result.evidence, expected.evidence)
     fewer = choice_of(problem, [2, 3, 5], every.leading(9), 4)
     expected = choose_number(problem, every.leading(9), [2, 3, 5], random_state=4)
     np.testing.assert_array_equal(fewer.evidence, expected.evidence)
@@ -222,7 +222,7 @@ def test_a_choice_looks_at_no_more_eigenpairs_than_it_needs():
     assert [pairs_needed(5, n) for n in (4, 5, 6, 15, 16, 17, 99)] == [4, 5, 6, 15, 16, 16, 16]
 
 
-def test_numbers_are_sorted_and_seeds_are_read():
+def test_numbers_are_sorted_and_seeds_are_respected():
     for numbers in ([5, 2, 5, 3], (5, 3, 2), iter([3, 2, 5, 2]), np.array([2, 5, 3])):
         assert check_numbers(numbers) == [2, 3, 5]
     assert as_seed(5) == as_seed(np.int64(5)) == 5
@@ -256,42 +256,42 @@ def test_runners_up_are_named_only_if_the_evidence_is_weak():
 
 
 def automatic(S, cut="normalized", seed=0):
-    """The number that is chosen, and the text of the warning or None."""
-    with warnings.catch_warnings(record=True) as told:
+    """Return the selected number, and the text of the warning or None."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = auto_number(as_problem(S, cut), seed)
-    assert len(told) <= 1
-    return found, str(told[0].message) if told else None
+        result = auto_number(as_problem(S, cut), seed)
+    assert len(caught) <= 1
+    return result, str(caught[0].message) if caught else None
 
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("strength", [0.0, 0.35, 0.45, 0.55, 0.65, 0.9])
-def test_the_automatic_number_is_that_of_the_choice(cut, strength):
+def test_the_automatic_number_agrees_with_the_selection(cut, strength):
     S = planted(160, 2, 12, strength, seed=3)
     isolated = sp.block_diag([S, sp.csr_array((3, 3))], format="csr")
     if cut == "ratio":
         isolated = S
-    # Rough eigenpairs, with a tolerance of 1e-3, of the nodes with edges.
+    # Eigenpairs of the nodes with edges, with a tolerance of 1e-3.
     core = as_problem(S, cut)
     core = core.restrict(core.graph.connected)
     relaxation = relax_problem(core, 31, random_state=5, tol=1e-3)
     choice = choose_number(core, relaxation, range(1, 21), random_state=5)
     problem_cut = cut if cut == "ratio" else "normalized"
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem = as_problem(isolated, problem_cut, isolated="ignore")
-        found = auto_number(problem, 5)
-    texts = [str(one.message) for one in told if "evidence" in str(one.message)]
-    assert found == choice.n_clusters
+        result = auto_number(problem, 5)
+    texts = [str(one.message) for one in caught if "evidence" in str(one.message)]
+    assert result == choice.n_clusters
     assert bool(texts) == choice.is_weak
     for text in texts:
-        assert text.startswith(f"The evidence for n_clusters={found} is weak")
+        assert text.startswith(f"The evidence for n_clusters={result} is weak")
         others = re.search(r"it could as well be ([\d or]+)\. ", text)
         assert (others[1] if others else "") == " or ".join(map(str, choice.runners_up))
         assert choice.reason in text
 
 
-def test_the_automatic_number_is_at_most_twenty_and_at_least_one():
+def test_the_automatic_number_is_between_one_and_twenty():
     blocks = [np.ones((4, 4))] * 25
     assert automatic(sp.block_diag(blocks[:20], format="csr")) == (20, None)
     number, text = automatic(sp.block_diag(blocks, format="csr"))
@@ -321,16 +321,16 @@ def test_a_fit_considers_all_numbers_up_to_its_limit(solver, most):
     model = SpectralClustering(
         "auto", solver=solver, max_clusters=most, affinity="precomputed", random_state=4, **options
     )
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(S)
-    texts = [str(one.message) for one in told if "evidence" in str(one.message)]
+    texts = [str(one.message) for one in caught if "evidence" in str(one.message)]
     path, last = model.cut_path_, most or 20
     assert list(path) == list(range(1, last + 1))
     assert path.best == model.n_clusters_
     assert bool(texts) == path.choice.is_weak
     assert all(path.choice.reason in text for text in texts)
-    # As many eigenpairs as a choice needs, and for the spectral solver as many as labels are of.
+    # The eigenpairs that the selection needs, and for the spectral solver those for the labels.
     assert path.eigenvalues.shape == (40 if solver == "spectral" else last + 11,)
     problem = as_problem(S)
     for k in path:
@@ -343,7 +343,7 @@ def test_a_fit_considers_all_numbers_up_to_its_limit(solver, most):
     np.testing.assert_allclose(path.evidence, expected.evidence, rtol=0.3, atol=0.3)
 
 
-def test_a_small_graph_has_no_more_numbers_than_nodes():
+def test_numbers_do_not_exceed_the_number_of_nodes():
     for n, isolated in ((2, 0), (4, 0), (4, 3), (2, 1)):
         S = sp.block_diag([np.ones((n, n)), sp.csr_array((isolated, isolated))], format="csr")
         with warnings.catch_warnings():
@@ -352,10 +352,10 @@ def test_a_small_graph_has_no_more_numbers_than_nodes():
         assert list(model.cut_path_) == list(range(1, n + 1))
 
 
-def test_an_automatic_number_is_the_same_by_every_way():
+def test_all_interfaces_select_the_same_number():
     S = planted(120, 3, 14, 0.85, seed=2)
-    found = leastcut.partition(S, "auto", random_state=0)
-    assert found.labels.max() + 1 == automatic(S)[0]
+    result = leastcut.partition(S, "auto", random_state=0)
+    assert result.labels.max() + 1 == automatic(S)[0]
     model = SpectralClustering("auto", affinity="precomputed", random_state=0).fit(S)
     assert (
         model.n_clusters_

@@ -1,4 +1,4 @@
-"""The noun: a graph with node weights, made once, and what follows from it."""
+"""Problems: validation, values, restriction and scaling."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def test_a_named_cut_is_its_node_weights(cut, S, seed):
     np.testing.assert_array_equal(problem.operator().toarray(), again.operator().toarray())
 
 
-@given(S=graphs(), constant=st.floats(0.1, 5.0), share=st.sampled_from([0.0, 0.5, 1.0]))
-def test_any_cut_weighs_nodes_and_edges(S, constant, share):
-    weights = Cut("some", constant, share).node_weights(as_graph(S))
-    np.testing.assert_allclose(weights, constant + share * S.sum(axis=1))
+@given(S=graphs(), constant=st.floats(0.1, 5.0), per_degree=st.sampled_from([0.0, 0.5, 1.0]))
+def test_a_cut_is_linear_in_nodes_and_degrees(S, constant, per_degree):
+    weights = Cut("some", constant, per_degree).node_weights(as_graph(S))
+    np.testing.assert_allclose(weights, constant + per_degree * S.sum(axis=1))
 
 
 @given(S=graphs(), seed=SEEDS)
-def test_checking_again_changes_and_copies_nothing(S, seed):
+def test_validating_a_graph_again_copies_nothing(S, seed):
     graph = as_graph(S)
     assert as_graph(graph) is graph
     assert as_problem(graph, "ratio").graph is graph
@@ -50,7 +50,7 @@ def test_checking_again_changes_and_copies_nothing(S, seed):
 
 
 @given(S=graphs(min_nodes=4), seed=SEEDS)
-def test_restricting_to_nodes_is_the_problem_between_them(S, seed):
+def test_restriction_is_the_induced_problem(S, seed):
     rng = np.random.default_rng(seed)
     nodes = rng.permutation(len(S))[: rng.integers(1, len(S) + 1)]
     problem = as_problem(S, some_weights(len(S)))
@@ -70,7 +70,7 @@ def test_the_indicator_is_orthonormal_and_its_trace_the_value(S, seed):
 
 
 @given(S=graphs(), c=st.integers(1, 6))
-def test_labels_that_cut_nothing_exist_just_where_there_are_components_enough(S, c):
+def test_uncut_labels_exist_iff_there_are_enough_components(S, c):
     problem = as_problem(S, some_weights(len(S)))
     labels = problem.uncut_labels(c)
     if problem.graph.components[0] < c:
@@ -87,16 +87,16 @@ def test_components_are_grouped_evenly():
     assert sizes.max() <= 1.5 * sizes.min()
 
 
-@given(drawn=wide_problems())
-def test_scaling_into_range_rounds_nothing(drawn):
-    S, cut, labels = drawn
+@given(case=wide_problems())
+def test_scaling_into_range_is_exact(case):
+    S, cut, labels = case
     problem = as_problem(S, cut)
     scaled = problem.within_range()
-    for ours, theirs in (
+    for after, before in (
         (scaled.graph.weights, problem.graph.weights),
         (scaled.node_weights, problem.node_weights),
     ):
-        factors = {Fraction(a) / Fraction(b) for a, b in zip(ours, theirs, strict=True)}
+        factors = {Fraction(a) / Fraction(b) for a, b in zip(after, before, strict=True)}
         assert len(factors) <= 1
         assert min(factors, default=1) >= 1
     assert np.isfinite(scaled.value(labels))
@@ -104,23 +104,23 @@ def test_scaling_into_range_rounds_nothing(drawn):
 
 @pytest.mark.parametrize("factor", [1e-306, 1e-300, 1.0, 1e300, 1e305])
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_all_of_the_range_is_answered(factor, cut):
+def test_the_full_range_of_numbers_is_supported(factor, cut):
     S = (np.ones((4, 4)) - np.eye(4)) * factor
     labels = np.array([0, 0, 1, 1])
     expected = float(Rational(S, cut).value(labels.tolist()))
     assert leastcut.cut_value(S, labels, cut) == pytest.approx(expected, rel=1e-14)
-    for found in (
+    for result in (
         leastcut.refine(S, labels, cut),
         leastcut.partition(S, 2, cut, random_state=0),
         leastcut.exact_partition(S, 2, cut),
         leastcut.direct_cut(S, 2, cut, random_state=0),
     ):
-        assert found.cut_value == pytest.approx(expected, rel=1e-14)
+        assert result.cut_value == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("loops", [False, True])
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_a_kernel_down_to_denormals_is_in_range(loops, cut):
+def test_affinities_down_to_denormals_are_in_range(loops, cut):
     X = np.linspace(0, 27, 40)[:, None]
     S = np.exp(-((X - X.T) ** 2)) * (1.0 if loops else 1 - np.eye(40))
     assert 0 < S[S > 0].min() < np.finfo(float).tiny
@@ -147,7 +147,7 @@ def test_a_kernel_down_to_denormals_is_in_range(loops, cut):
         (1e-200, 1e200, "normalized", r"All cut values underflow.*Remove the self-loops"),
     ],
 )
-def test_what_is_out_of_range_is_told_on_entry(weight, loop, cut, words):
+def test_numbers_out_of_range_raise(weight, loop, cut, words):
     S = np.full((3, 3), weight)
     S[np.diag_indices(3)] = loop
     for verb in (leastcut.cut_value, leastcut.refine):
@@ -160,7 +160,7 @@ def test_what_is_out_of_range_is_told_on_entry(weight, loop, cut, words):
 
 @settings(max_examples=draws(400))
 @given(SEEDS, st.integers(-1070, 1020), st.integers(-1070, 1020), st.sampled_from([1, 60, 400]))
-def test_just_what_is_out_of_range_is_refused(seed, edge_exponent, node_exponent, span):
+def test_exactly_the_numbers_out_of_range_raise(seed, edge_exponent, node_exponent, span):
     rng, n = np.random.default_rng(seed), 4
 
     def numbers(exponent, size):
@@ -173,7 +173,7 @@ def test_just_what_is_out_of_range_is_refused(seed, edge_exponent, node_exponent
     S += S.T
     ratios = [sum(map(Fraction, row)) / Fraction(own) for row, own in zip(S, b, strict=True)]
     sums = max(sum(map(Fraction, S.ravel())), sum(map(Fraction, b)), n * max(ratios))
-    # Rounding decides at the very ends.
+    # At the limits, rounding decides.
     limit, near = Fraction(10) ** 307, 1 + Fraction(1, 10**9)
     assume(not limit / near < sums < limit * near)
     assume(not 1 / near < max(ratios) * limit < near)
@@ -201,14 +201,14 @@ def test_scaling_into_range_keeps_the_order_of_cuts(S, seed, exponent):
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=20))
 def test_numbering_by_appearance(labels):
-    found = number_by_appearance(np.array(labels))
-    assert list(dict.fromkeys(found.tolist())) == list(range(len(set(labels))))
+    result = number_by_appearance(np.array(labels))
+    assert list(dict.fromkeys(result.tolist())) == list(range(len(set(labels))))
     for i in range(len(labels)):
         for j in range(i):
-            assert (labels[i] == labels[j]) == (found[i] == found[j])
+            assert (labels[i] == labels[j]) == (result[i] == result[j])
 
 
-def test_the_reason_why_a_cut_is_refused():
+def test_errors_of_invalid_cuts():
     S = np.zeros((3, 3))
     S[0, 1] = S[1, 0] = 1.0
     with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges .first: node 2"):
@@ -222,7 +222,7 @@ def test_the_reason_why_a_cut_is_refused():
         as_cut("median", 3)
 
 
-def test_contracted_levels_can_be_made_symmetric_to_the_last_bit():
+def test_contracted_levels_can_be_made_exactly_symmetric():
     problem = as_problem(points_graph(3500))
     steps = build(problem, np.random.default_rng(0), 200)
     level = steps[-1].problem

@@ -1,4 +1,4 @@
-"""Exact moves: what they report, where they end, and that they never make a cut worse."""
+"""Moves of nodes report exact changes, end at local optima and never increase the cut value."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def some_cut(kind, n, seed=0):
 
 
 def some_labels(data, n, c):
-    """Random labels 0..c-1, none missing."""
+    """Return random labels 0..c-1, none missing."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     labels = rng.integers(c, size=n)
     labels[rng.permutation(n)[:c]] = np.arange(c)
     return labels
 
 
-def drawn(data, max_nodes=12):
-    """A graph, a cut, labels and the number of clusters."""
+def random_case(data, max_nodes=12):
+    """Return a graph, a cut, labels and the number of clusters."""
     S = data.draw(graphs(min_nodes=3, max_nodes=max_nodes))
     n = len(S)
     c = data.draw(st.integers(2, min(n, 5)))
@@ -45,7 +45,7 @@ def state_of(S, cut, labels, c):
 
 
 def move_everywhere(S, labels, cut):
-    """The value after every single move that leaves no cluster empty."""
+    """Yield the value after every single move that leaves no cluster empty."""
     counts = np.bincount(labels)
     for i in np.flatnonzero(counts[labels] > 1):
         for k in range(counts.size):
@@ -56,8 +56,8 @@ def move_everywhere(S, labels, cut):
 
 
 @given(st.data())
-def test_best_move_is_the_best_of_all_and_reports_its_change(data):
-    S, cut, labels, c = drawn(data)
+def test_best_move_is_optimal_and_reports_its_change(data):
+    S, cut, labels, c = random_case(data)
     state = state_of(S, cut, labels, c)
     before = leastcut.cut_value(S, labels, cut)
     assert state.value == pytest.approx(before)
@@ -79,27 +79,29 @@ def test_best_move_is_the_best_of_all_and_reports_its_change(data):
 
 
 @given(st.data())
-def test_a_move_carries_the_state_to_where_measuring_it_would(data):
-    S, cut, labels, c = drawn(data)
+def test_a_move_updates_the_state_like_measuring_it(data):
+    S, cut, labels, c = random_case(data)
     state = state_of(S, cut, labels, c)
     for i in range(len(S)):
-        change, k, total, own, into = moves.best_move(i, state.arrays, state.sums, state.scratch)
+        change, k, total, internal, into = moves.best_move(
+            i, state.arrays, state.sums, state.scratch
+        )
         if k < 0:
             continue
         before = leastcut.cut_value(S, state.labels, cut)
         node_weights = state.problem.node_weights
-        moves.apply_move(i, k, total, own, into, node_weights, state.sums)
+        moves.apply_move(i, k, total, internal, into, node_weights, state.sums)
         after = leastcut.cut_value(S, state.labels, cut)
         assert change == pytest.approx(after - before, rel=1e-9, abs=1e-12 * (before + after))
-        afresh = state_of(S, cut, state.labels.astype(np.int64), c)
+        measured = state_of(S, cut, state.labels.astype(np.int64), c)
         for name in ("boundary", "cluster_weights", "count", "ratio"):
-            expected = getattr(afresh, name)
+            expected = getattr(measured, name)
             np.testing.assert_allclose(getattr(state, name), expected, atol=1e-12 * before)
 
 
 @given(st.data())
-def test_decrease_is_before_minus_after(data):
-    S, cut, labels, c = drawn(data)
+def test_the_reported_decrease_is_the_value_before_minus_after(data):
+    S, cut, labels, c = random_case(data)
     for act in (
         lambda state: state.local_search(),
         lambda state: state.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6),
@@ -114,40 +116,40 @@ def test_decrease_is_before_minus_after(data):
 
 
 @given(st.data())
-def test_refine_ends_where_no_single_move_helps(data):
-    S, cut, labels, c = drawn(data)
-    found = leastcut.refine(S, labels, cut)
-    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
-    assert found.cut_value <= leastcut.cut_value(S, labels, cut)
-    assert np.unique(found.labels).tolist() == list(range(c))
-    for _, _, value in move_everywhere(S, found.labels, cut):
-        assert value >= found.cut_value * (1 - 1e-9)
+def test_refine_ends_at_a_local_optimum(data):
+    S, cut, labels, c = random_case(data)
+    result = leastcut.refine(S, labels, cut)
+    assert result.cut_value == leastcut.cut_value(S, result.labels, cut)
+    assert result.cut_value <= leastcut.cut_value(S, labels, cut)
+    assert np.unique(result.labels).tolist() == list(range(c))
+    for _, _, value in move_everywhere(S, result.labels, cut):
+        assert value >= result.cut_value * (1 - 1e-9)
 
 
 @settings(max_examples=draws(400))
 @given(wide_problems())
-def test_no_single_move_helps_whatever_the_span_of_the_numbers(drawn):
-    S, cut, labels = drawn
-    found = leastcut.refine(S, labels, cut)
+def test_refine_ends_at_a_local_optimum_for_numbers_of_any_span(problem):
+    S, cut, labels = problem
+    result = leastcut.refine(S, labels, cut)
     rational = Rational(S, cut)
-    value = rational.value(found.labels.tolist())
+    value = rational.value(result.labels.tolist())
     slack = 100 * SMALLEST
-    assert rational.best_move(found.labels.tolist()) >= value * (1 - Fraction(1, 10**9)) - slack
-    assert abs(Fraction(found.cut_value) - value) <= value / 10**12 + slack
+    assert rational.best_move(result.labels.tolist()) >= value * (1 - Fraction(1, 10**9)) - slack
+    assert abs(Fraction(result.cut_value) - value) <= value / 10**12 + slack
     assert value <= rational.value(labels.tolist()) * (1 + Fraction(1, 10**12)) + slack
 
 
 @given(st.data())
-def test_kernels_compiled_and_interpreted_agree(data):
-    S, cut, labels, c = drawn(data)
+def test_compiled_and_interpreted_kernels_agree(data):
+    S, cut, labels, c = random_case(data)
     compiled = state_of(S, cut, labels, c)
     compiled.local_search()
     compiled.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6)
     with pytest.MonkeyPatch.context() as patch:
         for module in (moves, fm_search, containers, refinement):
-            for name, found in list(vars(module).items()):
-                if hasattr(found, "py_func"):
-                    patch.setattr(module, name, found.py_func)
+            for name, member in list(vars(module).items()):
+                if hasattr(member, "py_func"):
+                    patch.setattr(module, name, member.py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.local_search()
         interpreted.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6)
@@ -157,25 +159,25 @@ def test_kernels_compiled_and_interpreted_agree(data):
     assert compiled.work == interpreted.work
 
 
-def test_heap_gives_keys_in_order():
+def test_the_heap_returns_keys_in_order():
     rng = np.random.default_rng(0)
     keys, nodes = np.empty(50), np.empty(50, dtype=np.int32)
-    drawn_keys = rng.integers(20, size=50).astype(float)
+    random_keys = rng.integers(20, size=50).astype(float)
     size = 0
-    for node, key in enumerate(drawn_keys):
+    for node, key in enumerate(random_keys):
         size = containers.push(keys, nodes, size, key, node)
     out = []
     while size:
         out.append((keys[0], nodes[0]))
         size = containers.pop(keys, nodes, size)
-    assert [key for key, _ in out] == sorted(drawn_keys)
-    assert all(drawn_keys[node] == key for key, node in out)
+    assert [key for key, _ in out] == sorted(random_keys)
+    assert all(random_keys[node] == key for key, node in out)
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 @pytest.mark.parametrize("seed", range(8))
-def test_chains_do_not_depend_on_the_names_of_the_nodes(cut, seed):
-    """Which nodes a chain meets, and in which order it moves them, follows from weights alone."""
+def test_chains_do_not_depend_on_the_order_of_the_nodes(cut, seed):
+    """The nodes of a chain and their order depend on weights only."""
     rng, n, c = np.random.default_rng(seed), 60, 3
     S = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.07), 1)
     S[np.arange(n - 1), np.arange(1, n)] += rng.uniform(0.5, 1.0, n - 1)
@@ -183,25 +185,25 @@ def test_chains_do_not_depend_on_the_names_of_the_nodes(cut, seed):
     labels = rng.permutation(np.arange(n) % c)
     order = rng.permutation(n)
     for patience in (2, 8, 30):
-        plain, renamed = (
+        plain, permuted = (
             state_of(S, cut, labels, c),
             state_of(S[order][:, order], cut, labels[order], c),
         )
         plain.finish()
-        renamed.labels[:] = plain.labels[order]
-        renamed.measure()
+        permuted.labels[:] = plain.labels[order]
+        permuted.measure()
         first = rng.permutation(n)[:5].astype(np.int32)
         same = np.argsort(order)[first].astype(np.int32)
-        work = plain.work, renamed.work
+        work = plain.work, permuted.work
         gain = plain.fm_search(first, patience, 10**9)
-        assert renamed.fm_search(same, patience, 10**9) == pytest.approx(gain, rel=1e-9, abs=1e-12)
-        np.testing.assert_array_equal(renamed.labels, plain.labels[order])
-        assert plain.work - work[0] == renamed.work - work[1]
+        assert permuted.fm_search(same, patience, 10**9) == pytest.approx(gain, rel=1e-9, abs=1e-12)
+        np.testing.assert_array_equal(permuted.labels, plain.labels[order])
+        assert plain.work - work[0] == permuted.work - work[1]
 
 
 @given(st.data(), st.sampled_from([-300, -150, 0, 150, 300]), st.booleans())
 def test_huge_and_tiny_weights(data, exponent, mixed):
-    S, cut, labels, c = drawn(data)
+    S, cut, labels, c = random_case(data)
     rng = np.random.default_rng(3)
     if mixed:
         exponents = rng.choice([-300.0, 0.0, abs(exponent) * 1.0], size=S.shape)
@@ -211,14 +213,14 @@ def test_huge_and_tiny_weights(data, exponent, mixed):
         S = S * 10.0**exponent
     with np.errstate(over="ignore"):
         before = leastcut.cut_value(S, labels, cut)
-    found = leastcut.refine(S, labels, cut)
-    assert found.cut_value <= before
-    assert not np.isnan(found.cut_value)
-    assert np.unique(found.labels).size == c
+    result = leastcut.refine(S, labels, cut)
+    assert result.cut_value <= before
+    assert not np.isnan(result.cut_value)
+    assert np.unique(result.labels).size == c
 
 
 @pytest.mark.parametrize("exponent", [-996, -700, 700, 996])
-def test_scaling_the_graph_scales_nothing_but_the_value(exponent):
+def test_scaling_the_graph_does_not_change_the_labels(exponent):
     rng = np.random.default_rng(0)
     S = np.triu(rng.random((30, 30)) * (rng.random((30, 30)) < 0.3), 1)
     S = S + S.T + 0.1 * np.eye(30)
@@ -230,13 +232,13 @@ def test_scaling_the_graph_scales_nothing_but_the_value(exponent):
         )
 
 
-def test_labels_of_any_kind_from_any_tool():
+def test_labels_may_be_strings_or_any_integers():
     S = np.kron(np.eye(2), np.ones((3, 3)))
     S[2, 3] = S[3, 2] = 0.1
-    found = leastcut.refine(S, ["a", "a", "b", "b", "b", "b"], "ratio")
-    assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
-    found = leastcut.refine(S, [-1, -1, 7, 7, 7, 7])
-    assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    result = leastcut.refine(S, ["a", "a", "b", "b", "b", "b"], "ratio")
+    assert result.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    result = leastcut.refine(S, [-1, -1, 7, 7, 7, 7])
+    assert result.labels.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_the_callers_labels_are_not_changed():
@@ -247,29 +249,29 @@ def test_the_callers_labels_are_not_changed():
     np.testing.assert_array_equal(labels, kept)
 
 
-def test_one_cluster_and_singletons_stay():
+def test_one_cluster_and_singletons_do_not_change():
     S = np.ones((4, 4))
     assert leastcut.refine(S, [0, 0, 0, 0]).cut_value == 0.0
     assert leastcut.refine(S, [0, 1, 2, 3]).labels.tolist() == [0, 1, 2, 3]
 
 
-def test_a_node_may_go_where_it_has_no_edge():
-    """Under Ratio Cut a heavy cluster may be diluted by a node that it is not connected to."""
+def test_a_node_may_move_to_a_cluster_without_a_common_edge():
+    """Under the ratio cut, adding any node to a cluster increases its weight."""
     S = np.zeros((7, 7))
     for i, j, weight in [(0, 1, 9), (2, 3, 9), (0, 2, 9), (1, 3, 9), (4, 5, 9), (4, 6, 1e-3)]:
         S[i, j] = S[j, i] = weight
     labels = np.array([0, 0, 1, 1, 2, 2, 2])
-    found = leastcut.refine(S, labels, "ratio")
-    for _, _, value in move_everywhere(S, found.labels, "ratio"):
-        assert value >= found.cut_value * (1 - 1e-9)
-    assert found.cut_value < leastcut.cut_value(S, labels, "ratio")
+    result = leastcut.refine(S, labels, "ratio")
+    for _, _, value in move_everywhere(S, result.labels, "ratio"):
+        assert value >= result.cut_value * (1 - 1e-9)
+    assert result.cut_value < leastcut.cut_value(S, labels, "ratio")
 
 
-def test_a_move_that_cannot_be_seen_does_not_hide_one_that_can():
+def test_moves_below_rounding_do_not_hide_larger_ones():
     graph = np.diag([1e-12, 1.0, 1e-12])
     graph[0, 2] = graph[2, 0] = 7.3e-5
     assert leastcut.refine(graph, [0, 1, 1]).cut_value == 0.0
-    # And where all values underflow to 0, labels still end where no move helps.
+    # Refinement also ends at a local optimum if all values underflow to 0.
     graph = np.zeros((6, 6))
     graph[1, 2] = graph[2, 1] = 1e-300
     graph[4, 5] = graph[5, 4] = 1e-301

@@ -1,4 +1,4 @@
-"""The paper's example, lemma and theorems, on its 4-node graph and on random ones."""
+"""The example, lemma and theorems of the paper, on its 4-node graph and on random graphs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLE = np.array([[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], 
 
 
 def partitions(n: int, c: int):
-    """All partitions of n nodes into exactly c clusters, each once."""
+    """Yield all partitions of n nodes into exactly c clusters, each once."""
     for labels in product(range(c), repeat=n):
         seen = list(dict.fromkeys(labels))
         if seen == list(range(c)):
@@ -32,13 +32,13 @@ def singular_values(F: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def epsilon_of(sigma: np.ndarray) -> float:
-    """The ε of Theorem 1's proof; σ ≤ 1 by Lemma 1, up to rounding."""
+    """Return the ε of the proof of Theorem 1; σ ≤ 1 by Lemma 1, up to rounding."""
     inner = max(0.0, float(np.max((1 - sigma) / (1 + sigma))))
     return inner + 2 * inner**0.5
 
 
 def losses(F: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """J_kmeans and J_ISR of a partition, from their definitions."""
+    """Return J_kmeans and J_ISR of a partition, from their definitions."""
     c = F.shape[1]
     G = indicator(labels, c)
     left, _, right = np.linalg.svd(F.T @ G)
@@ -69,10 +69,10 @@ def test_the_papers_example():
     distance = {tuple(labels): losses(F, labels)[1] for labels in partitions(4, 2)}
     assert min(distance, key=distance.get) == (0, 0, 1, 0)
     assert distance[0, 0, 1, 0] < distance[0, 0, 0, 1]
-    found = leastcut.discretize(
+    result = leastcut.discretize(
         leastcut.relax(EXAMPLE, 2, "ratio", random_state=0), "improved_rotation", random_state=0
     )
-    assert found.loss == pytest.approx(distance[0, 0, 1, 0])
+    assert result.loss == pytest.approx(distance[0, 0, 1, 0])
 
 
 @given(n=st.integers(2, 12), c=st.integers(1, 5), seed=st.integers(0, 10**6))
@@ -97,7 +97,7 @@ def test_theorem_1(S, c, seed):
     assert epsilon <= 3
     assert kmeans <= rotation + 1e-9
     assert rotation <= (1 + epsilon) * kmeans + 1e-9
-    # the two losses are the ones that the discretizers report
+    # The discretizers report these two losses.
     given_labels = leastcut.Relaxation(
         eigenvalues=np.zeros(c), eigenvectors=F, node_weights=np.ones(n)
     )
@@ -121,7 +121,7 @@ def test_corollary_1(S, seed):
 
 @given(S=graphs(min_nodes=4, max_nodes=7, connected=True), c=st.integers(2, 3))
 def test_theorem_2(S, c):
-    """ρ²(Δ*) ≤ (λ_max/λ_min) ρ²(Δ†) + 2 Σλ / λ_min, the O(1) of its proof spelt out."""
+    """ρ²(Δ*) ≤ (λ_max/λ_min) ρ²(Δ†) + 2 Σλ / λ_min, with the O(1) term of its proof."""
     values, vectors = np.linalg.eigh(np.diag(S.sum(axis=1)) - S)
     positive = values > 1e-9 * values.max()
     assume(positive.sum() == len(S) - 1)

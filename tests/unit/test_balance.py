@@ -1,4 +1,4 @@
-"""Balance: no cluster weighs more, or less, than it may, in whatever is returned."""
+"""Balance: cluster weights of all results are within the limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EFFORTS = ("fast", "auto", "balanced")
 FAST = {"effort": "fast", "random_state": 0}
 
 ROUNDING = Fraction(1, 10**9)
-"""The part of the average by which weights that are not whole may pass a limit, as is promised."""
+"""Documented tolerance of the limits for non-integer weights, as a fraction of the average."""
 
 BALANCES = st.one_of(
     st.sampled_from([0.0, 0.03, 0.1, 0.25, 0.5, 1.0, 5.0]),
@@ -32,15 +32,15 @@ BALANCES = st.one_of(
 )
 
 
-def ends_of(balance):
-    """How far below, 1 where there is no limit, and above the average."""
+def fractions_of(balance):
+    """Return the allowed fractions below (1 without a limit) and above the average."""
     below, above = balance if isinstance(balance, tuple) else (1.0, balance)
     return Fraction(below), Fraction(above)
 
 
 def is_balanced(node_weights, labels, c, balance, slack=ROUNDING):
-    """Whether c clusters keep to a balance, in rational numbers."""
-    below, above = ends_of(balance)
+    """Return whether c clusters satisfy a balance, in rational arithmetic."""
+    below, above = fractions_of(balance)
     loads = [Fraction(0)] * c
     for weight, label in zip(node_weights.tolist(), labels.tolist(), strict=True):
         loads[label] += Fraction(weight)
@@ -50,21 +50,21 @@ def is_balanced(node_weights, labels, c, balance, slack=ROUNDING):
     )
 
 
-def check(S, found, c, cut, balance):
-    """Labels of c clusters in balance, their value, and a bound that is none above it."""
+def check(S, result, c, cut, balance):
+    """Check the labels, the balance, the cut value and the lower bound of a partition."""
     weights = leastcut.node_weights(S, cut)
-    assert np.unique(found.labels).tolist() == list(range(c))
-    assert is_balanced(weights, found.labels, c, balance)
-    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
-    if found.lower_bound is not None:
-        assert found.lower_bound <= found.cut_value * (1 + 1e-9) + 1e-12
+    assert np.unique(result.labels).tolist() == list(range(c))
+    assert is_balanced(weights, result.labels, c, balance)
+    assert result.cut_value == leastcut.cut_value(S, result.labels, cut)
+    if result.lower_bound is not None:
+        assert result.lower_bound <= result.cut_value * (1 + 1e-9) + 1e-12
 
 
-# -- tiny graphs, where all partitions can be gone through
+# -- tiny graphs, whose partitions can be enumerated
 
 
-def drawn(data, max_nodes):
-    """A graph, a cut, a number of clusters and a balance, and all partitions that keep to it."""
+def random_case(data, max_nodes):
+    """Draw a graph, a cut, a number of clusters and a balance; return all balanced partitions."""
     S = data.draw(graphs(min_nodes=2, max_nodes=max_nodes))
     n = len(S)
     c, cut = data.draw(st.integers(1, n)), some_cut(data.draw(CUTS), n)
@@ -72,30 +72,30 @@ def drawn(data, max_nodes):
     every = list(all_partitions(n, c))
     weights = problem.node_weights
     fitting = [labels for labels in every if is_balanced(weights, labels, c, balance)]
-    # Partitions that only rounding allows say nothing.
+    # Skip cases that depend on rounding.
     assume(all(is_balanced(weights, labels, c, balance, slack=0) for labels in fitting))
     return S, c, cut, balance, [problem.value(labels) for labels in fitting]
 
 
 @settings(max_examples=draws(100))
 @given(st.data())
-def test_tiny_graphs_are_cut_by_the_best_balanced_partition(data):
-    """And refused just where there is none."""
-    S, c, cut, balance, values = drawn(data, 6)
+def test_tiny_graphs_get_the_best_balanced_partition(data):
+    """Without a balanced partition, an error is raised."""
+    S, c, cut, balance, values = random_case(data, 6)
     if not either(values, "allowed", "refused"):
         with pytest.raises(ValueError, match="balance"):
             leastcut.partition(S, c, cut, balance=balance, **FAST)
         return
-    found = leastcut.partition(S, c, cut, balance=balance, **FAST)
-    check(S, found, c, cut, balance)
-    assert found.cut_value == pytest.approx(min(values), rel=1e-9, abs=1e-12)
-    assert found.gap == 0.0
+    result = leastcut.partition(S, c, cut, balance=balance, **FAST)
+    check(S, result, c, cut, balance)
+    assert result.cut_value == pytest.approx(min(values), rel=1e-9, abs=1e-12)
+    assert result.gap == 0.0
 
 
 @settings(max_examples=draws(50))
 @given(st.data())
-def test_the_search_is_in_balance_and_never_below_the_optimum(data):
-    S, c, cut, balance, values = drawn(data, 6)
+def test_the_search_is_balanced_and_never_below_the_optimum(data):
+    S, c, cut, balance, values = random_case(data, 6)
     assume(values)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "ENUMERATED_NODES", 0)
@@ -105,15 +105,15 @@ def test_the_search_is_in_balance_and_never_below_the_optimum(data):
             )
             for effort in EFFORTS[:2]
         ]
-    for found in sought:
-        check(S, found, c, cut, balance)
-        assert found.cut_value >= min(values) * (1 - 1e-9)
-        assert found.lower_bound <= min(values) * (1 + 1e-9) + 1e-12
+    for result in sought:
+        check(S, result, c, cut, balance)
+        assert result.cut_value >= min(values) * (1 - 1e-9)
+        assert result.lower_bound <= min(values) * (1 + 1e-9) + 1e-12
     assert sought[1].cut_value <= sought[0].cut_value * (1 + 1e-12)
 
 
-def test_the_search_mostly_finds_the_smallest_balanced_cut(monkeypatch):
-    """Of small random graphs, where nothing is enumerated; a search need not find every one."""
+def test_the_search_usually_finds_the_smallest_balanced_cut(monkeypatch):
+    """On small random graphs, without enumeration; a heuristic need not find every optimum."""
     monkeypatch.setattr(search, "ENUMERATED_NODES", 0)
     rng, hits, trials = np.random.default_rng(0), 0, 30
     for trial in range(trials):
@@ -125,29 +125,29 @@ def test_the_search_mostly_finds_the_smallest_balanced_cut(monkeypatch):
             labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
         ]
         best = min(leastcut.cut_value(S, labels, cut) for labels in fitting)
-        found = leastcut.partition(S, c, cut, balance=balance, effort="auto", random_state=trial)
-        assert found.cut_value >= best * (1 - 1e-9)
-        hits += found.cut_value <= best * (1 + 1e-7)
+        result = leastcut.partition(S, c, cut, balance=balance, effort="auto", random_state=trial)
+        assert result.cut_value >= best * (1 - 1e-9)
+        hits += result.cut_value <= best * (1 + 1e-7)
     assert hits >= 0.9 * trials
 
 
-# -- larger ones
+# -- larger graphs
 
 
 @settings(max_examples=draws(5))
 @given(st.data())
-def test_any_graph_is_cut_in_balance_at_any_effort(data):
+def test_any_graph_is_balanced_with_any_effort(data):
     S = data.draw(graphs(min_nodes=8, max_nodes=40))
     n = len(S)
     c, cut = data.draw(st.integers(2, 6)), some_cut(data.draw(CUTS), n)
-    # Enough for the heaviest node on top of an average cluster: then there always is a partition.
+    # Allow the heaviest node in addition to an average cluster, so that a partition exists.
     weights = leastcut.node_weights(S, cut)
     above = float(weights.max() / (weights.sum() / c)) + data.draw(st.sampled_from([0.0, 0.1, 1.0]))
     values = []
     for effort in EFFORTS:
-        found = leastcut.partition(S, c, cut, balance=above, effort=effort, random_state=1)
-        check(S, found, c, cut, above)
-        values.append(found.cut_value)
+        result = leastcut.partition(S, c, cut, balance=above, effort=effort, random_state=1)
+        check(S, result, c, cut, above)
+        values.append(result.cut_value)
     assert all(later <= sooner * (1 + 1e-12) for sooner, later in itertools.pairwise(values))
 
 
@@ -159,15 +159,15 @@ def test_any_graph_is_cut_in_balance_at_any_effort(data):
 def test_more_effort_is_never_worse(c, cut, balance):
     S, values = points_graph(180), []
     for effort in EFFORTS:
-        found = leastcut.partition(S, c, cut, balance=balance, effort=effort, random_state=3)
-        check(S, found, c, cut, balance)
-        values.append(found.cut_value)
+        result = leastcut.partition(S, c, cut, balance=balance, effort=effort, random_state=3)
+        check(S, result, c, cut, balance)
+        values.append(result.cut_value)
     assert values == sorted(values, reverse=True)
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 def test_the_same_seed_gives_the_same_labels_on_any_number_of_threads(cut):
-    """Of a graph that is large enough for more than one to take part."""
+    """On a graph that is large enough for several threads."""
     S = points_graph(4000)
     assert S.nnz > 30_000
     one, two, again = (
@@ -179,15 +179,15 @@ def test_the_same_seed_gives_the_same_labels_on_any_number_of_threads(cut):
 
 
 @pytest.mark.parametrize(("n", "c"), [(12, 2), (12, 12), (100, 4), (300, 25), (500, 2)])
-def test_balance_0_deals_nodes_out_evenly(n, c):
+def test_balance_0_distributes_nodes_evenly(n, c):
     S = points_graph(n)
     for effort in EFFORTS[:2]:
-        found = leastcut.partition(S, c, "ratio", balance=0, effort=effort, random_state=0)
-        assert np.bincount(found.labels).tolist() == [n // c] * c
+        result = leastcut.partition(S, c, "ratio", balance=0, effort=effort, random_state=0)
+        assert np.bincount(result.labels).tolist() == [n // c] * c
 
 
-def test_a_limit_that_is_a_whole_number_may_be_reached():
-    """(1 + 0.1) · 100 / 10 is 11 and nothing below it, whatever doubles make of 1.1."""
+def test_integer_limits_can_be_reached():
+    """(1 + 0.1) · 100 / 10 is 11, although 1.1 is rounded in floating point."""
     rng = np.random.default_rng(0)
     for n, c, balance in ((100, 10, 0.1), (60, 3, 0.15), (70, 10, 3 / 7), (200, 2, 0.29)):
         limit = math.floor(Fraction(n, c) * (1 + Fraction(str(round(balance, 12)))) + ROUNDING)
@@ -196,14 +196,14 @@ def test_a_limit_that_is_a_whole_number_may_be_reached():
         rest = rng.permutation(np.arange(limit, n))
         labels[rest] = 1 + np.arange(rest.size) % (c - 1)
         S = points_graph(n)
-        found = leastcut.partition(S, c, "ratio", balance=balance, init=labels, **FAST)
-        assert np.bincount(found.labels).max() <= limit
-        assert found.cut_value <= leastcut.cut_value(S, labels, "ratio")
+        result = leastcut.partition(S, c, "ratio", balance=balance, init=labels, **FAST)
+        assert np.bincount(result.labels).max() <= limit
+        assert result.cut_value <= leastcut.cut_value(S, labels, "ratio")
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_a_balance_that_excludes_nothing_costs_nothing(cut):
-    """As far above the average as c - 1 everything is allowed: it is never worse than without."""
+def test_a_balance_that_allows_all_partitions_costs_nothing(cut):
+    """With balance=c - 1 all partitions are allowed, and the result is not worse than without."""
     S = points_graph(300)
     for effort in EFFORTS[:2]:
         free = leastcut.partition(S, 4, cut, effort=effort, random_state=0)
@@ -212,21 +212,21 @@ def test_a_balance_that_excludes_nothing_costs_nothing(cut):
         check(S, wide, 4, cut, 3.0)
 
 
-def test_a_tighter_balance_holds_and_a_looser_one_takes_what_it_finds():
+def test_a_tighter_balance_gives_a_start_for_a_looser_one():
     S, init = points_graph(300), None
     for balance in (0.0, 0.02, 0.1, 0.5):
-        found = leastcut.partition(S, 6, "ratio", balance=balance, init=init, **FAST)
-        check(S, found, 6, "ratio", balance)
+        result = leastcut.partition(S, 6, "ratio", balance=balance, init=init, **FAST)
+        check(S, result, 6, "ratio", balance)
         if init is not None:
-            assert found.cut_value <= leastcut.cut_value(S, init, "ratio") * (1 + 1e-12)
-        init = found.labels
+            assert result.cut_value <= leastcut.cut_value(S, init, "ratio") * (1 + 1e-12)
+        init = result.labels
 
 
 # -- the edge cut
 
 
 EDGE_ROUNDING = 2.0**-23
-"""Part of an edge cut by which a search may take one for another: weights of nodes hardly show."""
+"""Relative resolution of edge cuts in a search, due to the small node weights."""
 
 
 def edge_cut(S, labels):
@@ -236,8 +236,8 @@ def edge_cut(S, labels):
 
 @settings(max_examples=draws(60))
 @given(st.data())
-def test_the_edge_cut_is_that_of_balanced_clusters(data):
-    """Never below the smallest of all balanced partitions, and its bound is none above it."""
+def test_the_edge_cut_of_balanced_clusters(data):
+    """It is never below the optimum of balanced partitions, and its bound never above."""
     S = data.draw(graphs(min_nodes=3, max_nodes=6))
     n = len(S)
     c, balance = data.draw(st.integers(2, n)), data.draw(BALANCES)
@@ -249,55 +249,55 @@ def test_the_edge_cut_is_that_of_balanced_clusters(data):
         with pytest.raises(ValueError, match="balance"):
             leastcut.partition(S, c, "edges", **options)
         return
-    found = leastcut.partition(S, c, "edges", lower_bound=True, **options)
-    assert np.unique(found.labels).tolist() == list(range(c))
-    assert is_balanced(np.ones(n), found.labels, c, balance)
-    assert found.cut_value == leastcut.cut_value(S, found.labels, "edges")
-    assert found.cut_value == pytest.approx(edge_cut(S, found.labels), rel=1e-12, abs=1e-15)
+    result = leastcut.partition(S, c, "edges", lower_bound=True, **options)
+    assert np.unique(result.labels).tolist() == list(range(c))
+    assert is_balanced(np.ones(n), result.labels, c, balance)
+    assert result.cut_value == leastcut.cut_value(S, result.labels, "edges")
+    assert result.cut_value == pytest.approx(edge_cut(S, result.labels), rel=1e-12, abs=1e-15)
     best = min(edge_cut(S, labels) for labels in fitting)
-    assert found.cut_value == pytest.approx(best, rel=EDGE_ROUNDING, abs=1e-15)
-    assert found.lower_bound <= best * (1 + 1e-9) + 1e-12
+    assert result.cut_value == pytest.approx(best, rel=EDGE_ROUNDING, abs=1e-15)
+    assert result.lower_bound <= best * (1 + 1e-9) + 1e-12
 
 
 @pytest.mark.parametrize(("c", "balance"), [(2, 0.0), (9, (0.1, 0.1))])
 def test_more_effort_never_cuts_more_edges(c, balance):
     S, values = points_graph(180), []
     for effort in EFFORTS:
-        found = leastcut.partition(S, c, "edges", balance=balance, effort=effort, random_state=3)
-        assert is_balanced(np.ones(180), found.labels, c, balance)
-        assert found.cut_value == int(found.cut_value) == edge_cut(S, found.labels)
-        values.append(found.cut_value)
+        result = leastcut.partition(S, c, "edges", balance=balance, effort=effort, random_state=3)
+        assert is_balanced(np.ones(180), result.labels, c, balance)
+        assert result.cut_value == int(result.cut_value) == edge_cut(S, result.labels)
+        values.append(result.cut_value)
     assert values == sorted(values, reverse=True)
 
 
-def test_edges_go_with_init_links_and_nodes_without_any():
+def test_the_edge_cut_supports_init_links_and_isolated_nodes():
     upper = sp.triu(points_graph(90)).tocsr()
     upper.data = np.random.default_rng(0).uniform(0.1, 1.0, upper.nnz)
     S = sp.csr_array(upper + upper.T)
     init = leastcut.partition(S, 3, "ratio", balance=0.1, random_state=5).labels
-    found = leastcut.partition(S, 3, "edges", balance=0.1, init=init, **FAST)
-    assert found.cut_value <= edge_cut(S, init) * (1 + EDGE_ROUNDING)
+    result = leastcut.partition(S, 3, "edges", balance=0.1, init=init, **FAST)
+    assert result.cut_value <= edge_cut(S, init) * (1 + EDGE_ROUNDING)
     must = np.array([(0, 40), (40, 70)])
     linked = leastcut.partition(S, 3, "edges", balance=0.1, must_link=must, **FAST)
     assert np.unique(linked.labels[[0, 40, 70]]).size == 1
     assert linked.cut_value == leastcut.cut_value(S, linked.labels, "edges")
     assert is_balanced(np.ones(90), linked.labels, 3, 0.1)
     lonely = sp.csr_array(sp.block_diag([S, sp.csr_array((30, 30))]))
-    found = leastcut.partition(lonely, 4, "edges", balance=0.0, **FAST)
-    assert np.bincount(found.labels).tolist() == [30] * 4
+    result = leastcut.partition(lonely, 4, "edges", balance=0.0, **FAST)
+    assert np.bincount(result.labels).tolist() == [30] * 4
 
 
 @pytest.mark.parametrize("exponent", [-1000, -300, 300, 900])
-def test_the_unit_of_edges_does_not_matter(exponent):
+def test_the_edge_cut_does_not_depend_on_the_unit_of_weights(exponent):
     S = points_graph(120)
     plain = leastcut.partition(S, 4, "edges", balance=0.05, **FAST)
     scaled = sp.csr_array((np.ldexp(S.data, exponent), S.indices, S.indptr), shape=S.shape)
-    found = leastcut.partition(scaled, 4, "edges", balance=0.05, **FAST)
-    assert is_balanced(np.ones(120), found.labels, 4, 0.05)
-    assert found.cut_value == np.ldexp(plain.cut_value, exponent)
+    result = leastcut.partition(scaled, 4, "edges", balance=0.05, **FAST)
+    assert is_balanced(np.ones(120), result.labels, 4, 0.05)
+    assert result.cut_value == np.ldexp(plain.cut_value, exponent)
 
 
-def test_edges_are_cut_in_balance_alone():
+def test_the_edge_cut_requires_a_balance():
     S = points_graph(30)
     with pytest.raises(ValueError, match=r"cut='edges' needs balance, .*single nodes"):
         leastcut.partition(S, 3, "edges")
@@ -306,16 +306,16 @@ def test_edges_are_cut_in_balance_alone():
             verb(S, 3, "edges")
 
 
-# -- shapes that are hard to balance
+# -- graphs that are hard to balance
 
 
-def test_heavy_nodes_have_the_rest_around_them():
-    """Three nodes that weigh as much as a cluster may: each is alone with next to nothing."""
+def test_heavy_nodes_form_clusters_almost_alone():
+    """Three nodes with the largest weight of a cluster each get almost no other nodes."""
     S, weights = points_graph(120), np.ones(120)
     weights[[3, 50, 90]] = 39.0
     for balance in (0.0, 0.05):
-        found = leastcut.partition(S, 6, weights, balance=balance, **FAST)
-        check(S, found, 6, weights, balance)
+        result = leastcut.partition(S, 6, weights, balance=balance, **FAST)
+        check(S, result, 6, weights, balance)
 
 
 def test_weights_over_many_orders_of_magnitude():
@@ -324,57 +324,57 @@ def test_weights_over_many_orders_of_magnitude():
         weights = np.ldexp(10.0 ** rng.uniform(-6, 0, 150), exponent)
         above = float(weights.max() / (weights.sum() / 3))
         for balance in (above, (0.99, above)):
-            found = leastcut.partition(S, 3, weights, balance=balance, **FAST)
-            check(S, found, 3, weights, balance)
+            result = leastcut.partition(S, 3, weights, balance=balance, **FAST)
+            check(S, result, 3, weights, balance)
 
 
-def test_components_are_joined_and_split_as_balance_wants():
-    """Nothing need be cut, but then the clusters are uneven."""
+def test_components_are_joined_and_split_to_satisfy_the_balance():
+    """Partitions without cut edges have uneven clusters."""
     blocks = [np.ones((k, k)) for k in (30, 20, 20, 10)]
     S = sp.csr_array(sp.block_diag(blocks).tocsr())
     whole = leastcut.partition(S, 2, "ratio", balance=0.0, **FAST)
     assert np.bincount(whole.labels).tolist() == [40, 40]
     assert whole.cut_value == 0.0
     for c, balance in ((4, 0.0), (3, 0.1), (3, (0.1, 0.1)), (16, 0.0)):
-        found = leastcut.partition(S, c, "ratio", balance=balance, **FAST)
-        check(S, found, c, "ratio", balance)
+        result = leastcut.partition(S, c, "ratio", balance=balance, **FAST)
+        check(S, result, c, "ratio", balance)
 
 
-def test_nodes_without_edges_are_weighed_by_the_ratio_cut():
+def test_isolated_nodes_count_for_the_ratio_cut():
     S = sp.csr_array((20, 20), dtype=float)
-    found = leastcut.partition(S, 4, "ratio", balance=0, **FAST)
-    assert np.bincount(found.labels).tolist() == [5] * 4
+    result = leastcut.partition(S, 4, "ratio", balance=0, **FAST)
+    assert np.bincount(result.labels).tolist() == [5] * 4
     some = sp.csr_array(sp.block_diag([points_graph(40), sp.csr_array((20, 20))]))
-    found = leastcut.partition(some, 3, "ratio", balance=0.05, **FAST)
-    check(some, found, 3, "ratio", 0.05)
+    result = leastcut.partition(some, 3, "ratio", balance=0.05, **FAST)
+    check(some, result, 3, "ratio", 0.05)
 
 
 @pytest.mark.parametrize("n_connected", [2, 3, 40])
-def test_nodes_without_edges_weigh_nothing_to_the_normalized_cut(n_connected):
+def test_isolated_nodes_have_no_weight_in_the_normalized_cut(n_connected):
     core = points_graph(n_connected) if n_connected > 10 else 1.0 - np.eye(n_connected)
     S = sp.csr_array(sp.block_diag([core, sp.csr_array((5, 5))]))
     for c in (2, 4):
-        # Where clusters hold nothing that weighs anything, others hold more than an average.
+        # If some clusters have weight 0, others exceed the average.
         balance = 0.1 if n_connected == 40 else 3.0
-        found = leastcut.partition(S, c, balance=balance, isolated="ignore", **FAST)
-        assert np.unique(found.labels).tolist() == list(range(c))
+        result = leastcut.partition(S, c, balance=balance, isolated="ignore", **FAST)
+        assert np.unique(result.labels).tolist() == list(range(c))
         weights = np.asarray(S.sum(axis=1)).reshape(-1)
-        assert is_balanced(weights, found.labels, c, balance)
+        assert is_balanced(weights, result.labels, c, balance)
     with pytest.raises(ValueError, match="isolated"):
         leastcut.partition(S, 2, balance=3.0, random_state=0)
 
 
-def test_no_edges_and_no_weight_at_all():
+def test_a_graph_without_edges_and_without_weight():
     S = sp.csr_array((6, 6), dtype=float)
-    found = leastcut.partition(S, 3, balance=0.1, isolated="ignore", **FAST)
-    assert np.unique(found.labels).tolist() == [0, 1, 2]
+    result = leastcut.partition(S, 3, balance=0.1, isolated="ignore", **FAST)
+    assert np.unique(result.labels).tolist() == [0, 1, 2]
 
 
 def test_one_cluster_and_as_many_as_nodes():
     S = points_graph(30)
     for c in (1, 30):
-        found = leastcut.partition(S, c, "ratio", balance=(0.0, 0.0), **FAST)
-        check(S, found, c, "ratio", (0.0, 0.0))
+        result = leastcut.partition(S, c, "ratio", balance=(0.0, 0.0), **FAST)
+        check(S, result, c, "ratio", (0.0, 0.0))
     with pytest.raises(ValueError, match="balance"):
         leastcut.partition(S, 29, "ratio", balance=0.5, random_state=0)
 
@@ -386,17 +386,17 @@ def test_real_networks(name, cut, real_graph):
     for c, balance in ((2, 0.0), (5, 0.03), (16, (0.3, 0.1))):
         if cut == "ratio" and balance == 0.0 and S.shape[0] % c:
             balance = 0.01
-        found = leastcut.partition(S, c, cut, balance=balance, **FAST)
-        check(S, found, c, cut, balance)
-        # Degrees are whole numbers, and their limit is kept to the last of them.
+        result = leastcut.partition(S, c, cut, balance=balance, **FAST)
+        check(S, result, c, cut, balance)
+        # Degrees are integers, so the limit is satisfied exactly.
         weights = leastcut.node_weights(S, cut)
-        limit = math.floor((1 + ends_of(balance)[1] + ROUNDING) * Fraction(weights.sum()) / c)
-        assert np.bincount(found.labels, weights).max() <= limit
+        limit = math.floor((1 + fractions_of(balance)[1] + ROUNDING) * Fraction(weights.sum()) / c)
+        assert np.bincount(result.labels, weights).max() <= limit
 
 
 @pytest.fixture
 def real_graph():
-    """A graph of the folder LEASTCUT_GRAPHS by name, or a skip."""
+    """Return a loader of graphs from the folder LEASTCUT_GRAPHS, which skips without it."""
     import os
     from pathlib import Path
 
@@ -411,7 +411,7 @@ def real_graph():
 
 @pytest.mark.parametrize("name", ["digits", "iris", "yale", "umist"])
 def test_real_points(name):
-    """Graphs whose weights are not whole numbers."""
+    """Graphs with non-integer weights."""
     if name in ("digits", "iris"):
         X, y = {"digits": load_digits, "iris": load_iris}[name](return_X_y=True)
     else:
@@ -419,18 +419,18 @@ def test_real_points(name):
     S, c = leastcut.adaptive_neighbors_graph(X, n_neighbors=10), np.unique(y).size
     for cut in ("ratio", "normalized"):
         for balance in (0.05, (0.2, 0.1)):
-            found = leastcut.partition(S, c, cut, balance=balance, **FAST)
-            check(S, found, c, cut, balance)
+            result = leastcut.partition(S, c, cut, balance=balance, **FAST)
+            check(S, result, c, cut, balance)
 
 
-# -- beside the other options
+# -- combination with other options
 
 
-def test_init_takes_part_and_must_keep_to_the_limit():
+def test_init_is_used_and_must_satisfy_the_limits():
     S = points_graph(200)
     even = np.arange(200) % 4
-    found = leastcut.partition(S, 4, "ratio", balance=0.0, init=even, **FAST)
-    assert found.cut_value < leastcut.cut_value(S, even, "ratio")
+    result = leastcut.partition(S, 4, "ratio", balance=0.0, init=even, **FAST)
+    assert result.cut_value < leastcut.cut_value(S, even, "ratio")
     best = leastcut.partition(S, 4, "ratio", balance=0.05, effort="balanced", random_state=1)
     again = leastcut.partition(S, 4, "ratio", balance=0.05, init=[even, best.labels], **FAST)
     assert again.cut_value <= best.cut_value
@@ -444,7 +444,7 @@ def test_init_takes_part_and_must_keep_to_the_limit():
 
 @settings(max_examples=draws(25))
 @given(st.data())
-def test_must_link_is_kept_as_well(data):
+def test_must_links_are_satisfied_too(data):
     S = data.draw(graphs(min_nodes=4, max_nodes=7))
     n, kind = len(S), data.draw(CUTS)
     c, cut, balance = data.draw(st.integers(2, 3)), some_cut(kind, n), data.draw(BALANCES)
@@ -462,12 +462,12 @@ def test_must_link_is_kept_as_well(data):
             leastcut.partition(S, c, cut, **options)
         return
     assume(any(fits(labels, 0) for labels in every))
-    found = leastcut.partition(S, c, cut, **options)
-    check(S, found, c, cut, balance)
-    assert fits(found.labels, ROUNDING)
+    result = leastcut.partition(S, c, cut, **options)
+    check(S, result, c, cut, balance)
+    assert fits(result.labels, ROUNDING)
 
 
-def test_what_does_not_go_with_balance_says_so():
+def test_options_that_cannot_be_combined_with_balance_raise():
     S = points_graph(60)
     with pytest.raises(ValueError, match=r"cannot_link cannot be combined.*Leave one"):
         leastcut.partition(S, 3, balance=0.1, cannot_link=[(0, 1)])
@@ -480,32 +480,32 @@ def test_what_does_not_go_with_balance_says_so():
     check(dense, leastcut.partition(dense, 3, balance=0.1, **FAST), 3, "normalized", 0.1)
 
 
-def test_the_number_of_clusters_may_be_chosen():
+def test_the_number_of_clusters_may_be_auto():
     S = sp.csr_array(sp.block_diag([points_graph(40, seed) for seed in range(3)]))
-    found = leastcut.partition(S, "auto", "ratio", balance=0.1, **FAST)
-    c = int(found.labels.max()) + 1
-    check(S, found, c, "ratio", 0.1)
+    result = leastcut.partition(S, "auto", "ratio", balance=0.1, **FAST)
+    c = int(result.labels.max()) + 1
+    check(S, result, c, "ratio", 0.1)
 
 
 def test_time_limit_callback_and_interrupt_work_with_balance():
     S, seen = points_graph(500), []
     options = {"balance": 0.05, "random_state": 0}
-    found = leastcut.partition(S, 5, time_limit=0.1, callback=seen.append, **options)
-    check(S, found, 5, "normalized", 0.05)
-    assert seen[-1].cut_value >= found.cut_value * (1 - 1e-12)
-    found = leastcut.partition(S, 5, time_limit=0.0, **options)
-    check(S, found, 5, "normalized", 0.05)
+    result = leastcut.partition(S, 5, time_limit=0.1, callback=seen.append, **options)
+    check(S, result, 5, "normalized", 0.05)
+    assert seen[-1].cut_value >= result.cut_value * (1 - 1e-12)
+    result = leastcut.partition(S, 5, time_limit=0.0, **options)
+    check(S, result, 5, "normalized", 0.05)
 
     def stop(progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         leastcut.partition(S, 5, callback=stop, **options)
-    found = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
-    check(S, found, 5, "normalized", 0.05)
+    result = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
+    check(S, result, 5, "normalized", 0.05)
 
 
-def test_nothing_given_is_changed():
+def test_arguments_are_not_changed():
     S, weights, init = points_graph(80), np.ones(80), np.arange(80) % 2
     before = S.copy(), weights.copy(), init.copy()
     leastcut.partition(S, 2, weights, balance=0.1, init=init, **FAST)
@@ -515,32 +515,32 @@ def test_nothing_given_is_changed():
 
 
 @pytest.mark.parametrize("exponent", [-300, -30, 30, 300])
-def test_units_do_not_matter(exponent):
+def test_results_do_not_depend_on_units(exponent):
     S = points_graph(120)
     plain = leastcut.partition(S, 4, balance=0.05, **FAST)
     scaled = sp.csr_array((np.ldexp(S.data, exponent), S.indices, S.indptr), shape=S.shape)
-    found = leastcut.partition(scaled, 4, balance=0.05, **FAST)
-    check(scaled, found, 4, "normalized", 0.05)
-    assert found.cut_value == pytest.approx(plain.cut_value, rel=1e-9)
+    result = leastcut.partition(scaled, 4, balance=0.05, **FAST)
+    check(scaled, result, 4, "normalized", 0.05)
+    assert result.cut_value == pytest.approx(plain.cut_value, rel=1e-9)
 
 
 @pytest.mark.parametrize(
     "exponents", [(-20, 0), (0, 20), (40, -40), (-900, 0), (0, 900), (0, -900)]
 )
 @pytest.mark.parametrize("cut", ["normalized", "array"])
-def test_units_of_fractions_do_not_matter(cut, exponents):
-    """Weights that are no whole numbers, of edges and of nodes, times powers of two."""
+def test_results_do_not_depend_on_units_of_non_integer_weights(cut, exponents):
+    """Non-integer weights of edges and nodes, multiplied by powers of two."""
     rng, points = np.random.default_rng(0), points_graph(120)
     S = points.multiply(np.exp(-rng.random(points.shape)))
     S, weights = sp.csr_array(S + S.T), rng.uniform(0.5, 2.0, 120)
     edges, nodes = exponents
     scaled = sp.csr_array((np.ldexp(S.data, edges), S.indices, S.indptr), shape=S.shape)
     cuts = ("normalized",) * 2 if cut == "normalized" else (weights, np.ldexp(weights, nodes))
-    found = [
+    result = [
         leastcut.partition(graph, 4, b, balance=0.05, **FAST)
         for graph, b in zip((S, scaled), cuts, strict=True)
     ]
-    np.testing.assert_array_equal(found[0].labels, found[1].labels)
+    np.testing.assert_array_equal(result[0].labels, result[1].labels)
 
 
 # -- errors
@@ -564,13 +564,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_values_are_refused_by_name(kind):
+def test_invalid_values_raise(kind):
     value, error, words = BAD[kind]
     with pytest.raises(error, match=words):
         leastcut.partition(points_graph(20), 2, balance=value)
 
 
-def test_what_is_impossible_is_told_with_what_would_do():
+def test_infeasible_limits_raise_and_suggest_feasible_ones():
     S = 1.0 - np.eye(10)
     with pytest.raises(ValueError, match=r"10 nodes.*3 clusters.*at most 3\b.*balance=0\.2\b"):
         leastcut.partition(S, 3, "ratio", balance=0.1)
@@ -579,9 +579,9 @@ def test_what_is_impossible_is_told_with_what_would_do():
     weights[4] = 11.0
     with pytest.raises(ValueError, match=r"node 4 alone weighs 11.*balance=0\.1\b.*fewer clusters"):
         leastcut.partition(S, 2, weights, balance=0.05)
-    found = leastcut.partition(S, 2, weights, balance=0.1, **FAST)
-    check(S, found, 2, weights, 0.1)
-    # Three nodes of 2 in two clusters: no node is too heavy, and still they do not fit.
+    result = leastcut.partition(S, 2, weights, balance=0.1, **FAST)
+    check(S, result, 2, weights, 0.1)
+    # Three nodes of weight 2 in two clusters: no node is too heavy, but they do not fit.
     with pytest.raises(ValueError, match=r"2 clusters.*balance=0\.3334"):
         leastcut.partition(1.0 - np.eye(3), 2, [2.0, 2.0, 2.0], balance=0.2)
     with pytest.raises(ValueError, match=r"between.*balance=\(0\.1, 0\.3334\)|balance=\("):
@@ -590,7 +590,7 @@ def test_what_is_impossible_is_told_with_what_would_do():
 
 @settings(max_examples=draws(60))
 @given(st.data())
-def test_what_an_error_says_is_enough_is_enough(data):
+def test_the_balance_suggested_by_an_error_is_enough(data):
     n, c = data.draw(st.integers(2, 9)), data.draw(st.integers(2, 5))
     assume(c <= n)
     weights = np.array(data.draw(st.lists(st.integers(1, 12), min_size=n, max_size=n)), dtype=float)
@@ -598,15 +598,15 @@ def test_what_an_error_says_is_enough_is_enough(data):
     S = 1.0 - np.eye(n)
     for _ in range(2):
         try:
-            found = leastcut.partition(S, c, weights, balance=balance, **FAST)
+            result = leastcut.partition(S, c, weights, balance=balance, **FAST)
         except ValueError as error:
             words = str(error).split("balance=")[1]
-            # Either a pair in brackets or a number.
+            # A pair or a number.
             said = words[: words.index(")") + 1] if words[0] == "(" else words.split()[0]
             pair = tuple(float(part) for part in said.strip("(),.").split(","))
             balance = pair if len(pair) == 2 else pair[0]
         else:
-            check(S, found, c, weights, balance)
+            check(S, result, c, weights, balance)
             return
     pytest.fail(f"balance={balance} was said to be enough for {weights} in {c} clusters")
 
@@ -614,21 +614,21 @@ def test_what_an_error_says_is_enough_is_enough(data):
 # -- the benchmark
 
 
-def test_the_benchmark_judges_by_the_same_limit():
+def test_the_benchmark_uses_the_same_limits():
     from benchmarks import balance
 
     S = points_graph(104)
     cases = {case[:3]: case[3:] for case in balance.cases(S)}
-    # 104 nodes in 32 clusters of at most 3 do not fit; in 8 of 14 they do.
+    # 104 nodes do not fit into 32 clusters of at most 3 nodes, but into 8 of at most 14.
     assert ("edge cut", 0.03, 32) not in cases
     weights, limit = cases["edge cut", 0.1, 8]
     assert limit == 14
-    found = leastcut.partition(S, 8, "ratio", balance=0.1, **FAST)
-    judged = balance.judged(S, found.labels, 8, weights, limit)
+    result = leastcut.partition(S, 8, "ratio", balance=0.1, **FAST)
+    judged = balance.judged(S, result.labels, 8, weights, limit)
     problem = as_problem(S, "ratio")
     assert judged["is_balanced"]
-    assert 2 * judged["edge cut"] == problem.boundaries(found.labels).sum()
-    assert judged["heaviest"] == np.bincount(found.labels).max() / (104 / 8)
+    assert 2 * judged["edge cut"] == problem.boundaries(result.labels).sum()
+    assert judged["heaviest"] == np.bincount(result.labels).max() / (104 / 8)
     assert not balance.judged(S, np.arange(104) % 7, 8, weights, limit)["is_balanced"]
     row = {
         "game": "edge cut", "graph": "points", "was_looked_at": True, "n_clusters": 8,

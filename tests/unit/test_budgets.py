@@ -1,7 +1,7 @@
-"""How much a search does: every budget is spent, none is overrun, and each is the one on record.
+"""The work of a search: limits are used, are not exceeded, and have the documented values.
 
-The numbers are written out here, and not read from the code: a budget that is changed has to be
-changed here as well, by someone who has looked at what it costs.
+The numbers are literal here, not read from the code, so that changing a limit requires changing a
+test.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from leastcut.spectral.relax import relax_problem
 
 
 def spent(S, c, names, seed=0):
-    """The work of a search of these stages, and that of its first pass."""
+    """Return the work of a search with these stages, and the work of its first pass."""
     made = Search(as_problem(S), c, [seed], 1, Budget(), False)
     search._run(made, names[:1], ())
     first = made.work
@@ -49,7 +49,7 @@ def spent(S, c, names, seed=0):
     return made.work, first
 
 
-def test_every_task_draws_numbers_of_its_own():
+def test_every_task_has_its_own_random_numbers():
     def numbers(seed):
         made = Search(ring(50), 4, [seed], 1, Budget(), False)
         return [made.next_generator().integers(2**62) for _ in range(50)]
@@ -65,37 +65,37 @@ def test_balanced_visits_150_million_edges():
     assert 150e6 <= work <= 165e6
 
 
-def test_balanced_visits_four_times_the_first_stage_of_a_large_graph(monkeypatch):
+def test_balanced_visits_four_times_the_first_stage_on_large_graphs(monkeypatch):
     monkeypatch.setitem(EFFORTS, "balanced", replace(EFFORTS["balanced"], edges=1))
     work, first = spent(points_graph(6000), 6, ("fast", "balanced"))
-    # A recombination, which comes last, visits no more than three passes.
+    # The last task, a recombination, visits at most as much as three passes.
     assert 4 * first <= work <= 7 * first
 
 
-def test_auto_visits_a_quarter_of_what_the_eigenproblem_costs():
+def test_auto_visits_a_quarter_of_the_work_of_the_eigenproblem():
     S = points_graph(6000)
     foreseen = eigenproblem_work(as_problem(S), 60)
     work, first = spent(S, 60, EFFORTS["auto"].stages)
     assert first < 0.25 * foreseen <= work <= 0.25 * foreseen + 2 * first
-    # And no more than the first stage where that has cost as much.
+    # It does nothing if the first stage has cost as much.
     foreseen = eigenproblem_work(as_problem(S), 2)
     work, first = spent(S, 2, EFFORTS["auto"].stages)
     assert 0.25 * foreseen < first <= work <= 1.5 * first
 
 
-def test_the_spectral_solution_costs_no_more_than_its_share(monkeypatch):
+def test_the_spectral_solution_respects_its_share_of_the_work(monkeypatch):
     asked = []
 
     def noted(problem, steps, n_clusters, rng, *, n_starts, most_work, is_late):
-        found = spectral_start.rough_labels(
+        result = spectral_start.rough_labels(
             problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work
         )
-        asked.append((n_starts, most_work, found))
-        return found
+        asked.append((n_starts, most_work, result))
+        return result
 
     monkeypatch.setattr(passes, "rough_labels", noted)
     problem = as_problem(points_graph(4000))
-    # What comes after the spectral solutions is left out.
+    # Ignore the work after the spectral solutions.
     monkeypatch.setattr(population.Population, "spend", lambda *_: None)
     monkeypatch.setattr(population.Population, "exhaust", lambda *_: None)
     monkeypatch.setattr(stages, "eigenproblem_work", lambda *_: np.inf)
@@ -110,14 +110,14 @@ def test_the_spectral_solution_costs_no_more_than_its_share(monkeypatch):
         made = Search(problem, 6, [0], 1, Budget(), False)
         search._run(made, names, ())
         assert [n_starts for n_starts, _, _ in asked] == starts
-        for _, most_work, found in asked:
-            assert found is None or found[2] <= most_work
+        for _, most_work, result in asked:
+            assert result is None or result[2] <= most_work
 
 
-def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypatch):
+def test_the_share_of_the_spectral_solution_is_relative_to_previous_work(monkeypatch):
     asked = []
     monkeypatch.setattr(passes, "rough_labels", lambda *_, most_work, **__: asked.append(most_work))
-    # A whole share for up to 8 clusters, and an eighth of it for 32.
+    # The full share for up to 8 clusters, and an eighth of it for 32.
     for c, share in ((2, 5.0), (8, 5.0), (32, 0.625)):
         made = Search(ring(4000), c, [0], 1, Budget(), False)
         passes_made, consider = [], made.consider
@@ -130,7 +130,7 @@ def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypat
         asked.clear()
         search._run(made, ("fast",), ())
         assert asked == [pytest.approx(share * passes_made[0])]
-    # And never more than there is time for.
+    # And never more than the time allows.
     late = Search(ring(4000), 4, [0], 1, Budget(time_limit=0.0), False)
     assert late.work_left <= 0.0
     early = Search(ring(4000), 4, [0], 1, Budget(time_limit=8.0), False)
@@ -140,9 +140,9 @@ def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypat
 @pytest.mark.parametrize(
     ("effort", "most"), [("fast", 500), ("auto", 500), ("balanced", 2000), ("thorough", 2000)]
 )
-def test_the_bound_comes_by_itself_up_to_a_size(monkeypatch, effort, most):
+def test_the_bound_is_computed_by_default_up_to_a_size(monkeypatch, effort, most):
     class Stopped(Exception):
-        """Raised in place of the search."""
+        """Raised instead of searching."""
 
     def noted(*arguments):
         wanted.append(arguments[5])
@@ -158,7 +158,7 @@ def test_the_bound_comes_by_itself_up_to_a_size(monkeypatch, effort, most):
 
 
 @given(st.integers(50, 20_000), st.integers(2, 500))
-def test_more_nodes_and_clusters_are_foreseen_to_cost_more(n, c):
+def test_estimated_work_increases_with_nodes_and_clusters(n, c):
     def shape(n_nodes):
         return SimpleNamespace(n_nodes=n_nodes, graph=SimpleNamespace(n_stored=10 * n_nodes))
 
@@ -172,11 +172,11 @@ def test_more_nodes_and_clusters_are_foreseen_to_cost_more(n, c):
 
 
 @pytest.mark.parametrize(("n", "c"), [(500, 5), (501, 5), (792, 100), (801, 100)])
-def test_what_is_foreseen_to_be_solved_in_full_is(n, c):
+def test_dense_eigenproblems_are_estimated_as_dense(n, c):
     problem = ring(n)
     in_full = relax_problem(problem, c, random_state=0).solver == "dense"
     assert in_full is (n in (500, 792))
-    # Only then it does not matter how many edges there are.
+    # Only then the estimate does not depend on the number of edges.
     twice = SimpleNamespace(n_nodes=n, graph=SimpleNamespace(n_stored=2 * problem.graph.n_stored))
     assert (eigenproblem_work(twice, c) == eigenproblem_work(problem, c)) is in_full
 
@@ -196,8 +196,8 @@ def test_a_huge_graph_gets_one_pass(monkeypatch):
 @pytest.mark.parametrize(
     ("n", "c", "sizes"),
     [
-        # 40 nodes per cluster, or 320 where that is fewer, but at least 12 per cluster; a quarter
-        # of a small graph. The second pass takes up to 3,000 nodes as they are.
+        # 40 nodes per cluster, or 320 if that is fewer, but at least 12 per cluster; a quarter of a
+        # small graph. The second pass does not coarsen up to 3,000 nodes.
         (3000, 4, [160, 3000]),
         (3001, 4, [160, 160]),
         (3001, 16, [320, 320]),
@@ -206,7 +206,7 @@ def test_a_huge_graph_gets_one_pass(monkeypatch):
         (400, 90, [180, 400]),
     ],
 )
-def test_the_passes_of_the_first_stage_gather_to_what_is_on_record(monkeypatch, n, c, sizes):
+def test_the_passes_of_the_first_stage_coarsen_to_documented_sizes(monkeypatch, n, c, sizes):
     seen = []
 
     def noted(made, smallest):
@@ -237,7 +237,7 @@ def test_cycles_coarsen_to_two_to_four_nodes_per_cluster(monkeypatch):
     assert all(2 * 9 < size <= 4 * 9 for size in coarsest)
 
 
-def test_making_a_level_counts_three_visits_of_its_edges_and_ten_thousand_more():
+def test_the_work_of_a_level_is_three_visits_per_edge_plus_a_constant():
     problem = as_problem(points_graph(900))
     steps = coarsening.build(problem, np.random.default_rng(0), 100)
     assert len(steps) > 1
@@ -247,7 +247,7 @@ def test_making_a_level_counts_three_visits_of_its_edges_and_ten_thousand_more()
     assert passes.hierarchy_work(problem, []) == 10_000
 
 
-def test_the_work_of_a_pass_counts_its_start(monkeypatch):
+def test_the_work_of_a_pass_includes_its_start(monkeypatch):
     problem, counted = as_problem(points_graph(900)), []
 
     def noted(*arguments, **options):
@@ -261,13 +261,13 @@ def test_the_work_of_a_pass_counts_its_start(monkeypatch):
     first = nine.fresh(100)
     assert first.work == sum(counted)
     counted.clear()
-    # One that grows anew also refines the better parent before the two are compared.
+    # With regrow the better parent is also refined before the comparison.
     child = nine.recombine(first.labels, first.labels, regrow=True)
     assert len(counted) == 2
     assert child.work > sum(counted)
 
 
-def test_a_step_of_agglomeration_merges_a_quarter():
+def test_a_step_of_agglomeration_merges_a_quarter_of_the_nodes():
     steps = coarsening.agglomerate(as_problem(points_graph(600)), 3)
     sizes = [600, *(step.problem.n_nodes for step in steps)]
     expected = [600]
@@ -276,22 +276,22 @@ def test_a_step_of_agglomeration_merges_a_quarter():
     assert sizes == expected
 
 
-def test_the_leaves_of_a_hub_are_merged_an_eighth_at_a_time():
+def test_a_step_of_agglomeration_merges_an_eighth_of_the_leaves_of_a_hub():
     n = 801
     spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), (n, n))
     steps = coarsening.agglomerate(as_problem(sp.csr_array(spokes + spokes.T), "ratio"), 3)
-    # Pairs alone would be one merge a step.
+    # With pairs only, there would be one merge per step.
     sizes = np.array([n, *(step.problem.n_nodes for step in steps)])
     merged = -np.diff(sizes)
     assert (merged[:-1] >= sizes[:-2] // 8).all()
     assert len(steps) < 60
 
 
-def test_a_level_that_gets_nowhere_is_not_kept():
+def test_a_level_without_progress_is_discarded():
     S = points_graph(1000)
 
     def kept(share):
-        # This part of the nodes is alone, and the others can be paired.
+        # This fraction of the nodes is isolated, and the others can be paired.
         parts = np.zeros(1000, dtype=np.int32)
         alone = int(share * 1000)
         parts[:alone] = np.arange(1, alone + 1)
@@ -305,7 +305,7 @@ def test_a_level_that_gets_nowhere_is_not_kept():
 @pytest.mark.parametrize(
     ("rule", "fewest", "most"), [(heavy_edges, 20, 30), (label_propagation, 40, 80)]
 )
-def test_coarse_nodes_weigh_no_more_than_the_shares_of_their_rule(rule, fewest, most):
+def test_aggregates_respect_the_weight_limit_of_their_rule(rule, fewest, most):
     problem = as_problem(points_graph(2000), "ratio")
     steps = coarsening.build(problem, np.random.default_rng(0), 100, coarsening=Coarsening(rule))
     heaviest = max(step.problem.node_weights.max() for step in steps)
@@ -313,7 +313,7 @@ def test_coarse_nodes_weigh_no_more_than_the_shares_of_their_rule(rule, fewest, 
 
 
 @pytest.mark.parametrize(("n", "largest"), [(2000, 2), (2001, 4)])
-def test_groups_are_pairs_on_small_levels_and_fours_on_large_ones(n, largest):
+def test_aggregates_have_two_nodes_on_small_levels_and_four_on_large_ones(n, largest):
     aggregate_of = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, None)
     assert np.bincount(aggregate_of).max() == largest
     parts = np.zeros(n, dtype=np.int32)
@@ -321,9 +321,9 @@ def test_groups_are_pairs_on_small_levels_and_fours_on_large_ones(n, largest):
     assert np.bincount(aggregate_of).max() == 2
 
 
-@pytest.mark.parametrize(("n_leaves", "are_gathered"), [(700, True), (200, False)])
-def test_leaves_of_hubs_are_gathered_where_three_in_four_nodes_are_left(n_leaves, are_gathered):
-    """A hub with leaves, and a path: half of the path can be paired, and one of the leaves."""
+@pytest.mark.parametrize(("n_leaves", "are_aggregated"), [(700, True), (200, False)])
+def test_leaves_of_hubs_are_aggregated_if_three_in_four_nodes_are_left(n_leaves, are_aggregated):
+    """A hub with leaves, and a path: half of the path and one of the leaves can be paired."""
     n = 1000
     path = np.arange(n_leaves + 1, n)
     i = np.concatenate([np.zeros(n_leaves, dtype=int), path[:-1]])
@@ -332,17 +332,17 @@ def test_leaves_of_hubs_are_gathered_where_three_in_four_nodes_are_left(n_leaves
     problem = as_problem(sp.csr_array(half + half.T), "ratio")
     aggregate_of = heavy_edges(problem, np.random.default_rng(0), 1e9, None)
     leaves = np.unique(aggregate_of[1 : n_leaves + 1]).size
-    assert (leaves <= 0.6 * n_leaves) is are_gathered
+    assert (leaves <= 0.6 * n_leaves) is are_aggregated
 
 
 # -- the moves
 
 
 def slow_boundary(n=100):
-    """A path whose links weaken towards its beginning, all nodes faintly linked with all.
+    """Return a path with edge weights that decrease towards its start, plus faint other edges.
 
-    A boundary wants to move towards the beginning, one node at a time; every move brings all nodes
-    back into the queue, ahead of the next one to move.
+    The boundary moves towards the start, one node at a time; every move adds all nodes to the queue
+    before the next one to move.
     """
     S = np.full((n, n), 1e-9)
     link = np.arange(n - 1)
@@ -351,7 +351,7 @@ def slow_boundary(n=100):
     return S
 
 
-def test_a_settling_visits_every_node_twenty_times_at_most():
+def test_a_local_search_visits_at_most_twenty_times_as_many_nodes():
     problem = as_problem(slow_boundary(), "ratio")
     labels = (np.arange(100) >= 75).astype(np.int32)
     state = State(problem, labels, 2)
@@ -359,16 +359,16 @@ def test_a_settling_visits_every_node_twenty_times_at_most():
     moves = state.local_search()
     assert state.work - before == 20 * problem.graph.n_stored
     assert moves <= 25
-    # What is left is made by the next ones.
+    # The next searches make the remaining moves.
     state.measure()
     state.finish()
     assert int(state.labels.sum()) > 25 + moves + 5
 
 
 def walled(k, n_side=60):
-    """Two large cliques, and one of k nodes that is with the first and a little nearer the other.
+    """Return two large cliques, and one of k nodes in the wrong cluster.
 
-    Moving it over lowers the cut, but only when the last of its nodes has moved.
+    Moving it decreases the cut value, but only after the last of its nodes has moved.
     """
     n = 2 * n_side + k
     S = np.zeros((n, n))
@@ -384,7 +384,7 @@ def walled(k, n_side=60):
     return as_problem(S, "ratio"), labels
 
 
-def test_chains_are_of_fifteen_moves_and_twenty_visits_of_every_edge(monkeypatch):
+def test_chains_end_after_fifteen_moves_and_twenty_visits_per_edge(monkeypatch):
     asked = []
     search = State.fm_search
 
@@ -398,13 +398,13 @@ def test_chains_are_of_fifteen_moves_and_twenty_visits_of_every_edge(monkeypatch
         full = state.problem if n_full == n else ring(n_full)
         before = len(asked)
         Passes(full, 3, np.random.default_rng(0)).improve(state)
-        # Levels of up to 200 nodes are climbed, and those of problems of up to a thousand.
+        # FM search runs on levels of up to 200 nodes, and in problems of up to 1000.
         assert len(asked) - before == (n <= 200 or n_full <= 1000)
     assert asked == [(15, 20)] * 2
 
 
 @pytest.mark.parametrize("patience", [1, 4, 15])
-def test_a_chain_steps_over_walls_of_as_many_moves_as_it_has_patience(patience):
+def test_a_chain_escapes_local_optima_within_its_patience(patience):
     for k in (2, 4, 10, 15, 16, 20):
         problem, labels = walled(k)
         over = labels.copy()
@@ -417,22 +417,22 @@ def test_a_chain_steps_over_walls_of_as_many_moves_as_it_has_patience(patience):
 
 
 @given(graphs(min_nodes=6, max_nodes=16), st.integers(2, 4), st.integers(0, 99))
-def test_larger_budgets_of_chains_visit_more_and_find_no_less(S, c, seed):
+def test_larger_limits_of_chains_visit_more_and_decrease_no_less(S, c, seed):
     problem = as_problem(S).within_range()
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(len(S)) % c).astype(np.int32)
     seeds = rng.permutation(len(S)).astype(np.int32)
 
-    def climbed(max_edges):
+    def search(max_edges):
         state = State(problem, labels.copy(), c)
         before = state.work
         decrease = state.fm_search(seeds, 5, max_edges)
         return state.work - before, decrease
 
-    # The same chains in the same order: a budget only says after which of them to stop.
-    whole, gain = climbed(10**9)
+    # The chains are the same, in the same order; the limit determines where they stop.
+    whole, gain = search(10**9)
     budgets = sorted({-1, 0, *rng.integers(0, max(1, whole), size=4).tolist(), whole})
-    visits, gains = zip(*(climbed(budget) for budget in budgets), strict=True)
+    visits, gains = zip(*(search(budget) for budget in budgets), strict=True)
     assert visits[0] == 0
     assert list(visits) == sorted(visits)
     assert list(gains) == sorted(gains)

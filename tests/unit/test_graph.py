@@ -1,4 +1,4 @@
-"""The graph: what is accepted, what is refused and in which words, and that nothing is changed."""
+"""Graphs: validation, conversion, and errors for invalid input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRIANGLE = np.array([[0.0, 1.0, 2.0], [1.0, 0.5, 0.0], [2.0, 0.0, 0.0]])
         lambda a: sp.csr_array((2 * a).astype(np.int64)) * 0.5,
     ],
 )
-def test_every_container_is_the_same_graph(make):
+def test_every_container_gives_the_same_graph(make):
     graph = as_graph(make(TRIANGLE))
     np.testing.assert_array_equal(graph.matrix.toarray(), TRIANGLE)
     np.testing.assert_array_equal(graph.degrees, [3.0, 1.5, 2.0])
@@ -35,7 +35,7 @@ def test_every_container_is_the_same_graph(make):
     assert isinstance(graph.matrix, sp.csr_array)
 
 
-def test_int64_indices_work():
+def test_int64_indices_are_accepted():
     matrix = sp.csr_array(TRIANGLE)
     wide = sp.csr_array(
         (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)),
@@ -46,7 +46,7 @@ def test_int64_indices_work():
 
 
 def test_the_callers_matrix_is_not_changed():
-    # unsorted, with a duplicate and a stored zero
+    # Unsorted, with a duplicate and a stored zero.
     data = np.array([2.0, 0.25, 0.25, 1.0, 0.0, 2.0, 1.0])
     indices = np.array([2, 1, 1, 0, 2, 0, 0])
     indptr = np.array([0, 1, 5, 7])
@@ -58,20 +58,20 @@ def test_the_callers_matrix_is_not_changed():
         np.testing.assert_array_equal(array, copy)
 
 
-def test_a_good_matrix_is_shared_not_copied():
+def test_a_canonical_matrix_is_not_copied():
     matrix = sp.csr_array(TRIANGLE)
     assert np.shares_memory(as_graph(matrix).matrix.data, matrix.data)
     graph = as_graph(matrix)
     assert as_graph(graph) is graph
 
 
-def test_duplicate_entries_add_up():
+def test_duplicate_entries_are_summed():
     pairs = (np.ones(4), ([0, 0, 1, 1], [1, 1, 0, 0]))
     graph = as_graph(sp.coo_array(pairs, shape=(2, 2)))
     np.testing.assert_array_equal(graph.degrees, [2.0, 2.0])
 
 
-def test_rounding_asymmetry_is_averaged():
+def test_asymmetry_by_rounding_is_averaged():
     noisy = TRIANGLE.copy()
     noisy[0, 1] += 1e-12
     matrix = as_graph(noisy).matrix.toarray()
@@ -79,45 +79,45 @@ def test_rounding_asymmetry_is_averaged():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_not_finite(value):
+def test_nan_and_infinite_weights_raise(value):
     bad = TRIANGLE.copy()
     bad[0, 2] = bad[2, 0] = value
     with pytest.raises(ValueError, match=r"has 2 NaN or infinite entries; the first is .*\(0, 2\)"):
         leastcut.cut_value(bad, [0, 0, 1])
 
 
-def test_negative():
+def test_negative_weights_raise():
     bad = TRIANGLE.copy()
     bad[1, 1] = -0.5
     with pytest.raises(ValueError, match=r"1 negative entry; the first is -0.5 at \(1, 1\)"):
         leastcut.relax(bad, 2)
 
 
-def test_asymmetric_names_the_size():
+def test_asymmetric_weights_raise_with_the_largest_difference():
     bad = TRIANGLE.copy()
     bad[0, 1] = 1.25
     with pytest.raises(ValueError, match=r"not symmetric: .*differ by 0.25.*\(S \+ S.T\) / 2"):
         leastcut.cut_value(sp.csr_array(bad), [0, 0, 1])
 
 
-def test_asymmetric_pattern():
+def test_an_asymmetric_pattern_raises():
     with pytest.raises(ValueError, match=r"\(0, 1\) and \(1, 0\) differ by 1"):
         as_graph(sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]])))
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (4,), (0, 0), (2, 2, 2)])
-def test_not_square(shape):
+def test_matrices_that_are_not_square_raise(shape):
     with pytest.raises(ValueError, match=r"square matrix|no nodes"):
         as_graph(np.ones(shape))
 
 
 @pytest.mark.parametrize("dtype", [complex, object, str])
-def test_not_real(dtype):
+def test_matrices_that_are_not_real_raise(dtype):
     with pytest.raises(ValueError, match="must hold real numbers"):
         as_graph(np.ones((2, 2)).astype(dtype))
 
 
-def test_components():
+def test_connected_components():
     count, component = as_graph(sp.block_diag([TRIANGLE, [[1.0]], TRIANGLE])).components
     assert count == 3
     np.testing.assert_array_equal(component, [0, 0, 0, 1, 2, 2, 2])

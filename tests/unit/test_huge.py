@@ -1,6 +1,6 @@
-"""Huge graphs: numbered anew, gathered in stretches, searched on a level; all laws still hold.
+"""Huge graphs: renumbering, coarsening in blocks, and the search on a coarse level.
 
-What is huge is set down to hundreds of nodes here, so that the laws are checked in seconds.
+The thresholds are reduced to hundreds of nodes, so that the tests take seconds.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ def shuffled(problem: Problem, seed: int = 0) -> Problem:
 
 
 def matrix(problem: Problem) -> sp.csr_array:
-    found = problem.graph.matrix.copy()
-    found.sort_indices()
-    return found
+    result = problem.graph.matrix.copy()
+    result.sort_indices()
+    return result
 
 
-# -- numbering anew
+# -- renumbering
 
 
 @given(graphs(min_nodes=2, max_nodes=14), st.integers(1, 6), st.integers(1, 3))
-def test_a_new_numbering_is_the_same_problem(S, block, n_threads):
+def test_renumbering_gives_the_same_problem(S, block, n_threads):
     problem = as_problem(S)
     before = node_order.BLOCK_NODES
     try:
         node_order.BLOCK_NODES = block
-        found = node_order.numbered_anew(problem, n_threads)
+        result = node_order.numbered_anew(problem, n_threads)
     finally:
         node_order.BLOCK_NODES = before
     n = problem.n_nodes
-    assert sorted(found.order.tolist()) == list(range(n))
-    np.testing.assert_array_equal(found.place[found.order], np.arange(n))
+    assert sorted(result.order.tolist()) == list(range(n))
+    np.testing.assert_array_equal(result.place[result.order], np.arange(n))
     np.testing.assert_array_equal(
-        matrix(found.problem).toarray(), S[np.ix_(found.order, found.order)]
+        matrix(result.problem).toarray(), S[np.ix_(result.order, result.order)]
     )
-    np.testing.assert_array_equal(found.problem.node_weights, problem.node_weights[found.order])
+    np.testing.assert_array_equal(result.problem.node_weights, problem.node_weights[result.order])
     labels = np.arange(n) % 2
-    carried = found.restrict(labels)
-    np.testing.assert_array_equal(found.expand(carried), labels)
-    assert found.problem.value(carried) == pytest.approx(problem.value(labels))
+    carried = result.restrict(labels)
+    np.testing.assert_array_equal(result.expand(carried), labels)
+    assert result.problem.value(carried) == pytest.approx(problem.value(labels))
 
 
 @given(graphs(min_nodes=2, max_nodes=14), st.integers(1, 6))
-def test_numbering_compiled_and_interpreted_agree(S, block):
+def test_compiled_and_interpreted_numbering_agree(S, block):
     graph = as_problem(S).graph
-    found = []
+    result = []
     for number in (kernels.number_by_locality, kernels.number_by_locality.py_func):
         order, place = np.empty(len(S), dtype=np.int32), np.full(len(S), -1, dtype=np.int32)
         is_read = np.zeros(len(S), dtype=np.uint8)
         number(graph.indptr, graph.indices, block, order, place, is_read)
-        found.append(order)
-    np.testing.assert_array_equal(*found)
+        result.append(order)
+    np.testing.assert_array_equal(*result)
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])
-def test_rows_are_written_alike_by_any_number_of_threads(n_threads):
+def test_rows_do_not_depend_on_the_number_of_threads(n_threads):
     problem = as_problem(points_graph(2000))
     alone, together = (node_order.numbered_anew(problem, n) for n in (1, n_threads))
     for name in ("indptr", "indices", "weights"):
@@ -84,7 +84,7 @@ def test_rows_are_written_alike_by_any_number_of_threads(n_threads):
         )
 
 
-def test_only_what_is_scattered_is_and_not_after_it_was_numbered_anew():
+def test_is_scattered_detects_distant_neighbors_until_renumbering():
     problem = ring(120_000)
     assert not node_order.is_scattered(problem.graph)
     mixed = shuffled(problem)
@@ -94,7 +94,7 @@ def test_only_what_is_scattered_is_and_not_after_it_was_numbered_anew():
     assert not node_order.is_scattered(empty)
 
 
-# -- gathering in stretches
+# -- coarsening in blocks
 
 
 @pytest.mark.parametrize("n", [100, 3000, SCATTERED_NODES, SCATTERED_NODES + 1])
@@ -106,13 +106,13 @@ def test_every_node_is_visited_once(n, few):
 
 
 @pytest.fixture
-def short_stretches(monkeypatch):
+def small_blocks(monkeypatch):
     monkeypatch.setattr(coarsening, "BLOCK_NODES", 100)
 
 
-@pytest.mark.usefixtures("short_stretches")
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("parts", [None, (np.arange(950) % 2).astype(np.int32)])
-def test_no_group_reaches_from_one_stretch_into_another(parts):
+def test_no_aggregate_has_nodes_of_two_blocks(parts):
     problem = ring(950)
     assert coarsening._block_size(problem.graph) == 100
     rule, leaders = COARSENING_RULES["label_propagation"], []
@@ -128,14 +128,14 @@ def test_no_group_reaches_from_one_stretch_into_another(parts):
     assert np.unique(aggregate_of).size < 475
 
 
-@pytest.mark.usefixtures("short_stretches")
-def test_there_are_no_stretches_where_edges_lead_anywhere():
+@pytest.mark.usefixtures("small_blocks")
+def test_there_are_no_blocks_if_many_edges_connect_them():
     assert coarsening._block_size(shuffled(ring(950)).graph) == 950
-    assert coarsening._block_size(ring(250).graph) == 250  # nor where there would be two
+    assert coarsening._block_size(ring(250).graph) == 250  # nor with fewer than three blocks
 
 
-@pytest.mark.usefixtures("short_stretches")
-def test_every_stretch_is_visited_by_itself():
+@pytest.mark.usefixtures("small_blocks")
+def test_every_block_is_visited_separately():
     problem = ring(950)
     degrees = np.diff(problem.graph.indptr)
     order = coarsening._visiting_order(degrees, 100, np.random.default_rng(0))
@@ -157,7 +157,7 @@ def hundreds_are_huge(monkeypatch):
     monkeypatch.setattr(coarsening, "BLOCK_NODES", 120)
 
 
-def made(problem: Problem, c: int) -> Search:
+def search_of(problem: Problem, c: int) -> Search:
     return Search(problem, c, [0], 1, Budget(), False)
 
 
@@ -175,10 +175,10 @@ def test_more_effort_is_never_worse_and_labels_are_complete(cut, order):
     cut = np.linspace(0.5, 2.0, 1500) if cut == "weights" else cut
     values = []
     for effort in ("fast", "auto", "balanced"):
-        found = leastcut.partition(S, 6, cut, effort=effort, random_state=1)
-        assert np.unique(found.labels).tolist() == list(range(6))
-        assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
-        values.append(found.cut_value)
+        result = leastcut.partition(S, 6, cut, effort=effort, random_state=1)
+        assert np.unique(result.labels).tolist() == list(range(6))
+        assert result.cut_value == leastcut.cut_value(S, result.labels, cut)
+        values.append(result.cut_value)
     assert values == sorted(values, reverse=True)
 
 
@@ -189,21 +189,21 @@ def test_same_seed_same_labels_on_any_number_of_threads(effort):
     S = points_graph(1200)
     alone = leastcut.partition(S, 5, effort=effort, random_state=3, n_jobs=1).labels
     for n_jobs in (2, 3):
-        found = leastcut.partition(S, 5, effort=effort, random_state=3, n_jobs=n_jobs).labels
-        np.testing.assert_array_equal(found, alone)
+        result = leastcut.partition(S, 5, effort=effort, random_state=3, n_jobs=n_jobs).labels
+        np.testing.assert_array_equal(result, alone)
 
 
 @huge
-def test_a_level_is_searched_and_its_value_is_kept():
+def test_a_level_is_searched_and_its_value_is_preserved():
     problem = as_problem(points_graph(1500))
-    one = made(problem, 6)
+    one = search_of(problem, 6)
     candidates = stages.first_stage(one, "fast", ())
     assert len(candidates) == 1
     level = one.level
     low = level.steps[-1].problem
     assert low.n_nodes <= max(150, 4 * smallest_level(1500, 6))
     assert level.search.scaled is low
-    # A pass by either rule, a spectral solution, and children.
+    # A pass with each rule, a spectral solution, and children.
     assert len(level.candidates) > 2
     labels = level.search.best.labels
     for step in reversed(level.steps):
@@ -214,56 +214,56 @@ def test_a_level_is_searched_and_its_value_is_kept():
 
 
 @huge
-def test_auto_visits_at_most_half_as_many_edges_again():
+def test_auto_adds_at_most_half_of_the_work():
     assert EFFORTS["auto"].huge_share == 0.5
     problem = as_problem(points_graph(9000))
-    one = made(problem, 3)
+    one = search_of(problem, 3)
     search._run(one, ("fast",), ())
-    other = made(problem, 3)
+    other = search_of(problem, 3)
     search._run(other, ("fast", "auto"), ())
     first = one.work
     assert other.first_work == first
     assert first < other.work_limit("auto") <= 1.5 * first
-    # It ends with the batch that its budget ends in, and one way up.
+    # It ends with a complete batch, and one uncoarsening.
     batch = 4 * level_pass(other)
     assert first < other.work <= 1.5 * first + batch + first
 
 
-def level_pass(found: Search) -> int:
-    return found.level.search.work // max(1, len(found.level.candidates))
+def level_pass(result: Search) -> int:
+    return result.level.search.work // max(1, len(result.level.candidates))
 
 
 @huge
-def test_given_partitions_are_never_made_worse_and_come_back_in_their_own_numbers():
+def test_results_are_never_worse_than_starts_which_keep_their_labels():
     S = points_graph(900)
     good = leastcut.partition(S, 5, random_state=1)
     again = leastcut.partition(S, 5, effort="fast", init=good.labels, random_state=0)
     assert again.cut_value <= good.cut_value
-    own = 4 - good.labels
-    kept = leastcut.partition(S, 5, effort="fast", init=own, time_limit=0, random_state=0)
-    assert kept.cut_value <= leastcut.cut_value(S, own)
+    start = 4 - good.labels
+    kept = leastcut.partition(S, 5, effort="fast", init=start, time_limit=0, random_state=0)
+    assert kept.cut_value <= leastcut.cut_value(S, start)
 
 
 @huge
 def test_time_limits_callbacks_and_fractions():
     S = points_graph(900)
-    found = leastcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
-    assert np.unique(found.labels).size == 5
+    result = leastcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
+    assert np.unique(result.labels).size == 5
     seen: list[Progress] = []
-    found = leastcut.partition(S, 5, effort="balanced", random_state=0, callback=seen.append)
+    result = leastcut.partition(S, 5, effort="balanced", random_state=0, callback=seen.append)
     values, seconds = [one.cut_value for one in seen], [one.seconds for one in seen]
-    assert values[0] == np.inf  # the first pass says that it goes on
+    assert values[0] == np.inf  # reported during the first pass
     assert values == sorted(values, reverse=True)
     assert seconds == sorted(seconds)
     for stage in EFFORTS["balanced"].stages:
         fractions = [one.fraction for one in seen if one.stage == stage]
         assert fractions == sorted(fractions)
         assert fractions[-1] == 1.0
-    assert found.cut_value <= values[-1] * (1 + 1e-12)
+    assert result.cut_value <= values[-1] * (1 + 1e-12)
 
 
 @huge
-def test_cannot_links_are_kept():
+def test_cannot_links_are_satisfied():
     S = points_graph(700)
     pairs = np.random.default_rng(0).integers(700, size=(15, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -271,11 +271,11 @@ def test_cannot_links_are_kept():
     assert (labels[pairs[:, 0]] != labels[pairs[:, 1]]).all()
 
 
-# -- what degenerates
+# -- degenerate graphs
 
 
-def stars(n: int, n_hubs: int) -> sp.csr_array:
-    """Neighbours of points that are all equal: everybody's are the lowest numbers."""
+def equal_points(n: int, n_hubs: int) -> sp.csr_array:
+    """Return a neighbor graph of equal points: all neighbors are the first points."""
     rows = np.repeat(np.arange(n), n_hubs)
     directed = sp.coo_array((np.ones(rows.size), (rows, np.tile(np.arange(n_hubs), n))), (n, n))
     return sp.csr_array((directed + directed.T) / 2)
@@ -283,45 +283,45 @@ def stars(n: int, n_hubs: int) -> sp.csr_array:
 
 @huge
 @pytest.mark.parametrize("effort", ["fast", "auto"])
-def test_points_that_are_all_equal(effort):
-    S = stars(3000, 10)
-    found = leastcut.partition(S, 5, effort=effort, random_state=0)
-    assert np.unique(found.labels).size == 5
-    assert found.cut_value == leastcut.cut_value(S, found.labels)
+def test_equal_points(effort):
+    S = equal_points(3000, 10)
+    result = leastcut.partition(S, 5, effort=effort, random_state=0)
+    assert np.unique(result.labels).size == 5
+    assert result.cut_value == leastcut.cut_value(S, result.labels)
 
 
 @huge
-def test_half_of_the_points_equal_are_a_cluster():
-    S = sp.block_diag([stars(1500, 10), points_graph(1500)], format="csr")
-    found = leastcut.partition(S, 2, effort="fast", random_state=0)
-    assert found.cut_value == 0.0
-    assert np.unique(found.labels[:1500]).size == np.unique(found.labels[1500:]).size == 1
+def test_equal_points_among_others_are_a_cluster():
+    S = sp.block_diag([equal_points(1500, 10), points_graph(1500)], format="csr")
+    result = leastcut.partition(S, 2, effort="fast", random_state=0)
+    assert result.cut_value == 0.0
+    assert np.unique(result.labels[:1500]).size == np.unique(result.labels[1500:]).size == 1
 
 
 @huge
 @pytest.mark.parametrize("c", [10, 200])
 @pytest.mark.parametrize("seed", [None, 0])
-def test_thousands_of_components_are_cut_at_nothing(c, seed):
+def test_thousands_of_components_are_grouped_without_a_cut(c, seed):
     pair = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     S = sp.csr_array(sp.kron(sp.eye_array(2000), pair))
     if seed is not None:
         order = np.random.default_rng(seed).permutation(4000)
         S = sp.csr_array(S[order][:, order])
-    found = leastcut.partition(S, c, effort="auto", random_state=0)
-    assert found.cut_value == 0.0
-    # About even.
-    assert np.bincount(found.labels, minlength=c).min() >= 4000 // c - 2
+    result = leastcut.partition(S, c, effort="auto", random_state=0)
+    assert result.cut_value == 0.0
+    # Similar sizes.
+    assert np.bincount(result.labels, minlength=c).min() >= 4000 // c - 2
 
 
 @huge
-def test_isolated_nodes_by_the_thousand():
+def test_thousands_of_isolated_nodes():
     S = sp.block_diag([points_graph(500), sp.csr_array((3000, 3000))], format="csr")
     assert leastcut.partition(S, 9, "ratio", effort="auto", random_state=0).cut_value == 0.0
 
 
 @huge
-def test_a_row_is_not_read_again_for_every_block():
-    """A hub with all others: reading its row for every block would be the square of it."""
+def test_a_row_is_not_read_once_per_block():
+    """Reading the row of a hub for every block would take quadratic time."""
     n, read = 4000, 0
 
     class Counted(np.ndarray):
@@ -330,7 +330,7 @@ def test_a_row_is_not_read_again_for_every_block():
             read += 1
             return super().__getitem__(key)
 
-    graph = as_problem(stars(n, 1), "ratio").graph
+    graph = as_problem(equal_points(n, 1), "ratio").graph
     order, place = np.empty(n, dtype=np.int32), np.full(n, -1, dtype=np.int32)
     number = partial(kernels.number_by_locality.py_func, graph.indptr)
     number(graph.indices.view(Counted), 16, order, place, np.zeros(n, dtype=np.uint8))

@@ -1,4 +1,4 @@
-"""Nodes without edges: placed with the neighbours that stored zeros name, at no cost to the cut."""
+"""Isolated nodes: they join neighbors by stored zeros, without changing the cut value."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ POWER = Path(os.environ.get("LEASTCUT_DATA", "")).parent / "graphs" / "power.npz
 
 
 def stored(n, i, j, weights):
-    """A symmetric matrix that stores all of its edges, those of weight 0 too."""
+    """Return a symmetric matrix that stores all edges, including those of weight 0."""
     both = np.concatenate([i, j]), np.concatenate([j, i])
     return sp.coo_array((np.concatenate([weights, weights]), both), shape=(n, n)).tocsr()
 
 
 def parts(S, keep=None):
-    """The component of every node by stored entries, between the nodes of one label only."""
+    """Return the component of every node by stored entries between nodes of the same label."""
     coo = S.tocoo()
     rows, columns = coo.coords
     inside = np.ones(rows.size, dtype=bool) if keep is None else keep[rows] == keep[columns]
@@ -40,7 +40,7 @@ def parts(S, keep=None):
 
 
 def reference(S, labels, isolated):
-    """The labels of isolated nodes, round by round, each by a count over all its neighbours."""
+    """Return the labels of isolated nodes by majority of their neighbors, round by round."""
     known = {v: int(labels[v]) for v in range(len(labels)) if not isolated[v]}
     while True:
         new = {}
@@ -55,7 +55,7 @@ def reference(S, labels, isolated):
 
 @st.composite
 def idle_graphs(draw):
-    """A graph some nodes of which have stored zeros only, or nothing."""
+    """Draw a graph with nodes that have only stored zeros, or no entries."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(5, 25))
     i, j = np.triu_indices(n, 1)
@@ -73,7 +73,7 @@ def isolated_nodes(S):
 @settings(max_examples=draws(60))
 @given(idle_graphs(), st.integers(1, 3), st.sampled_from(["partition", "certify", "refine", "fit"]))
 @pytest.mark.filterwarnings("ignore")
-def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster(S, c, how):
+def test_isolated_nodes_join_a_cluster_of_a_stored_neighbor(S, c, how):
     isolated = isolated_nodes(S)
     c = max(1, min(c, int((~isolated).sum())))
     premise(not isolated.all())
@@ -98,7 +98,7 @@ def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster(S, c,
             near = labels[S[[node]].indices]
             assert labels[node] in near
             saw("placed", 1)
-    # Every part of a cluster that a stored entry leads into holds a node with edges.
+    # Every component of a cluster with a stored entry contains a node with edges.
     if how == "partition":
         inside = parts(S, labels)
         for node in expected:
@@ -111,9 +111,9 @@ def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster(S, c,
         assert value == pytest.approx(other.cut_value, rel=1e-12)
 
 
-def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_round():
-    # Two pairs of nodes with edges; 4 sees more of the second, 5 as many of both, 6 and 7 a chain
-    # from 4, 8 and 9 only each other, 10 nothing.
+def test_majority_decides_then_the_smallest_label_and_chains_are_labeled_in_rounds():
+    # Two pairs of nodes with edges. 4 has more neighbors in the second pair, 5 as many in both, 6
+    # and 7 form a chain from 4, 8 and 9 have only each other, and 10 has none.
     i = np.array([0, 2, 4, 4, 4, 5, 5, 6, 6, 8])
     j = np.array([1, 3, 1, 2, 3, 0, 2, 4, 7, 9])
     S = stored(11, i, j, np.array([3.0, 1.0] + [0.0] * 8))
@@ -125,7 +125,7 @@ def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_ro
 @settings(max_examples=draws(60))
 @given(idle_graphs(), st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore")
-def test_constraints_are_obeyed_and_the_others_still_join_their_neighbors(S, seed):
+def test_constraints_are_satisfied_and_other_nodes_join_their_neighbors(S, seed):
     rng = np.random.default_rng(seed)
     isolated, n = isolated_nodes(S), S.shape[0]
     some = np.flatnonzero(isolated)
@@ -134,20 +134,20 @@ def test_constraints_are_obeyed_and_the_others_still_join_their_neighbors(S, see
     pairs = [pair for pair in pairs if pair[0] != pair[1]]
     premise(len(pairs) > 0)
     options = {"isolated": "ignore", "effort": "fast", "random_state": 0}
-    found = leastcut.partition(S, 3, cannot_link=pairs, **options).labels
-    assert all(found[u] != found[v] for u, v in pairs)
+    result = leastcut.partition(S, 3, cannot_link=pairs, **options).labels
+    assert all(result[u] != result[v] for u, v in pairs)
     held = {u for pair in pairs for u in pair}
-    for node, _ in reference(S, found, isolated).items():
+    for node, _ in reference(S, result, isolated).items():
         if isolated[node] and node not in held and not held & set(S[[node]].indices.tolist()):
-            assert found[node] in found[S[[node]].indices]
+            assert result[node] in result[S[[node]].indices]
             saw("linked", 1)
-    found = leastcut.partition(S, 2, must_link=pairs, **options).labels
-    assert all(found[u] == found[v] for u, v in pairs)
+    result = leastcut.partition(S, 2, must_link=pairs, **options).labels
+    assert all(result[u] == result[v] for u, v in pairs)
 
 
 @pytest.mark.parametrize("must_link", [None, [(3, 4)]])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_start_under_other_numbers_keeps_the_value_and_the_proof(seed, must_link):
+def test_renumbering_a_start_does_not_change_value_and_bound(seed, must_link):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(8, 14))
     upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1)
@@ -157,36 +157,36 @@ def test_a_start_under_other_numbers_keeps_the_value_and_the_proof(seed, must_li
     best = leastcut.partition(S, 3, **options, **links)
     for order in permutations(range(3)):
         labels = np.array(order)[best.labels]
-        for found in (
+        for result in (
             leastcut.partition(S, 3, init=labels, **options, **links),
             leastcut.certify(S, labels, **options, **links),
         ):
-            assert found.cut_value == leastcut.cut_value(S, found.labels, isolated="ignore")
-            assert found.lower_bound is None or found.lower_bound <= found.cut_value
+            assert result.cut_value == leastcut.cut_value(S, result.labels, isolated="ignore")
+            assert result.lower_bound is None or result.lower_bound <= result.cut_value
 
 
 @pytest.mark.parametrize("bound", [0.8, 1.0])
 def test_a_better_start_does_not_hide_a_wrong_bound(bound):
-    """A bound holds for all partitions: one above the value of a start must show."""
+    """A bound above the value of a start is false, and must not be hidden."""
     S = np.array([[0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 1], [0, 0, 1, 0]])
     problem, start = as_problem(S, "ratio"), np.array([0, 0, 1, 1])
     wrong = Partition(np.array([0, 1, 0, 1]), 1.0, bound)
-    found = solve_reduced(problem, 2, lambda _: wrong, [("init", start)])
-    assert found.labels.tolist() == start.tolist()
-    assert (found.cut_value, found.lower_bound) == (0.5, bound)
+    result = solve_reduced(problem, 2, lambda _: wrong, [("init", start)])
+    assert result.labels.tolist() == start.tolist()
+    assert (result.cut_value, result.lower_bound) == (0.5, bound)
 
 
 def test_a_start_of_the_proven_value_is_proven_too():
     S = np.array([[0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 1], [0, 0, 1, 0]])
     problem, start = as_problem(S, "ratio"), np.array([0, 0, 1, 1])
     value = problem.value(start)
-    rounded = np.nextafter(value, np.inf)  # of another partition, whose terms add up differently
+    rounded = np.nextafter(value, np.inf)  # as if by another order of summation
     proven = Partition(np.array([0, 1, 0, 1]), rounded, rounded)
-    found = solve_reduced(problem, 2, lambda _: proven, [("init", start)])
-    assert found.cut_value == found.lower_bound == value
+    result = solve_reduced(problem, 2, lambda _: proven, [("init", start)])
+    assert result.cut_value == result.lower_bound == value
 
 
-def test_libraries_and_tables_with_edges_of_weight_zero():
+def test_edges_of_weight_zero_in_libraries_and_tables():
     networkx = pytest.importorskip("networkx")
     pandas = pytest.importorskip("pandas")
     edges = [(0, 1, 2.0), (1, 2, 2.0), (3, 4, 1.0), (4, 5, 1.0), (2, 3, 0.1), (5, 6, 0.0)]
@@ -196,15 +196,15 @@ def test_libraries_and_tables_with_edges_of_weight_zero():
     table = pandas.DataFrame(edges, columns=["source", "target", "weight"])
     options = {"isolated": "ignore", "random_state": 0}
     for named_graph in (graph, table):
-        found = leastcut.partition(named_graph, 2, **options).by_node()
-        assert found[5] == found[6] == found[7] != found[0]
+        result = leastcut.partition(named_graph, 2, **options).by_node()
+        assert result[5] == result[6] == result[7] != result[0]
     dense = networkx.to_numpy_array(graph)
-    # An array stores no zeros: all isolated nodes join the heaviest cluster.
+    # A dense array stores no zeros, so all isolated nodes join the heaviest cluster.
     labels = leastcut.partition(dense, 2, **options).labels
     assert labels[6] == labels[7] == labels[0]
 
 
-def test_the_pattern_is_kept_only_where_nodes_have_no_edges():
+def test_the_pattern_of_zeros_is_kept_only_for_isolated_nodes():
     i, j = np.array([0, 1, 0]), np.array([1, 2, 2])
     assert as_graph(stored(3, i, j, np.array([1.0, 1.0, 0.0]))).idle is None
     assert as_graph(stored(3, i, j, np.array([1.0, 1.0, 1.0]))).idle is None
@@ -215,7 +215,7 @@ def test_the_pattern_is_kept_only_where_nodes_have_no_edges():
 
 @pytest.mark.skipif(not POWER.exists(), reason="the graph of the power grid is not there")
 @pytest.mark.parametrize("share", [0.1, 0.4])
-def test_idle_lines_of_a_power_grid_keep_areas_together(share):
+def test_idle_lines_of_a_power_grid_keep_clusters_connected(share):
     S = sp.csr_array(sp.load_npz(POWER))
     i, j = sp.triu(S, 1).tocoo().coords
     rng = np.random.default_rng(0)
@@ -225,7 +225,7 @@ def test_idle_lines_of_a_power_grid_keep_areas_together(share):
     assert isolated.sum() > 10
     labels = leastcut.partition(grid, 5, isolated="ignore", effort="fast", random_state=0).labels
     inside = parts(grid, labels)
-    # Every isolated node hangs together with a node that has edges, within its cluster.
+    # Within its cluster, every isolated node is connected to a node with edges.
     live = np.zeros(inside.max() + 1, dtype=bool)
     live[inside[~isolated]] = True
     assert live[inside[isolated]].all()

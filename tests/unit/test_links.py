@@ -1,4 +1,4 @@
-"""Links: pairs of nodes that are together or apart in whatever is returned."""
+"""Links: all results satisfy must-link and cannot-link pairs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ EFFORTS = ("fast", "auto", "balanced")
 
 
 def some_pairs(data, n, most):
-    """Pairs of different nodes, perhaps some of them twice or the other way round."""
+    """Draw pairs of different nodes, possibly repeated or reversed."""
     node = st.integers(0, n - 1)
     pairs = data.draw(st.lists(st.tuples(node, node).filter(lambda p: p[0] != p[1]), max_size=most))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def some_links(data, n, c, most):
-    """Pairs that must, and pairs that cannot, be together: those of some partition into c."""
+    """Draw must-link and cannot-link pairs that some partition into c clusters satisfies."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     labels = np.concatenate([np.arange(c), rng.integers(c, size=n - c)])[rng.permutation(n)]
     pairs = np.array(list(itertools.permutations(range(n), 2)))[rng.permutation(n * (n - 1))]
@@ -51,13 +51,13 @@ def some_links(data, n, c, most):
 
 
 def with_cannot_links(problem, pairs, c):
-    """A problem whose partitions into c separate pairs of nodes, with a coloring of these."""
+    """Return a problem with cannot-link pairs and a coloring for c clusters."""
     constraints = Constraints.of(problem.n_nodes, cannot_link=pairs)
     return replace(problem, constraints=colored(constraints, problem.n_nodes, c))
 
 
 def all_partitions(n, c):
-    """All partitions of n nodes into c clusters, numbered by first appearance."""
+    """Return all partitions of n nodes into c clusters, numbered by first appearance."""
     grown = [(0,)]
     for _ in range(n - 1):
         grown = [(*labels, k) for labels in grown for k in range(min(max(labels) + 2, c))]
@@ -71,35 +71,35 @@ def is_kept(labels, must, cannot):
 
 
 def smallest(problem, c, must, cannot):
-    """The smallest value of all partitions that respect the links; None where none does."""
-    found = (labels for labels in all_partitions(problem.n_nodes, c))
-    return min((problem.value(k) for k in found if is_kept(k, must, cannot)), default=None)
+    """Return the smallest value of partitions that satisfy the links, or None."""
+    result = (labels for labels in all_partitions(problem.n_nodes, c))
+    return min((problem.value(k) for k in result if is_kept(k, must, cannot)), default=None)
 
 
 NONE = np.empty((0, 2), dtype=np.int64)
 
 
-# -- tiny graphs: the best of all
+# -- optima of tiny graphs
 
 
 @settings(max_examples=draws(60))
 @given(st.data())
-def test_tiny_graphs_are_cut_by_the_best_partition_that_respects_the_links(data):
+def test_tiny_graphs_get_the_best_partition_that_satisfies_the_links(data):
     S = data.draw(graphs(min_nodes=2, max_nodes=7))
     n = len(S)
     c, cut = data.draw(st.integers(1, n)), some_cut(data.draw(CUTS), n)
     must, cannot = some_links(data, n, c, (2, 6))
     best = smallest(as_problem(S, cut), c, must, cannot)
-    found = leastcut.partition(S, c, cut, must_link=must, cannot_link=cannot, random_state=0)
-    assert is_kept(found.labels, must, cannot)
-    assert np.unique(found.labels).tolist() == list(range(c))
-    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
-    assert found.cut_value == pytest.approx(best, rel=1e-9, abs=1e-12)
-    assert found.gap == 0.0
+    result = leastcut.partition(S, c, cut, must_link=must, cannot_link=cannot, random_state=0)
+    assert is_kept(result.labels, must, cannot)
+    assert np.unique(result.labels).tolist() == list(range(c))
+    assert result.cut_value == leastcut.cut_value(S, result.labels, cut)
+    assert result.cut_value == pytest.approx(best, rel=1e-9, abs=1e-12)
+    assert result.gap == 0.0
 
 
 @given(st.data())
-def test_links_are_refused_exactly_where_no_partition_respects_them(data):
+def test_links_raise_iff_no_partition_satisfies_them(data):
     n = data.draw(st.integers(2, 6))
     c, S = data.draw(st.integers(1, n)), np.ones((n, n))
     must, cannot = some_pairs(data, n, 3), some_pairs(data, n, 8)
@@ -112,12 +112,12 @@ def test_links_are_refused_exactly_where_no_partition_respects_them(data):
         assert is_kept(leastcut.partition(S, c, **options).labels, must, cannot)
 
 
-# -- the search, where nothing is enumerated
+# -- the search, without enumeration
 
 
 @settings(max_examples=draws(20))
 @given(st.data())
-def test_the_search_respects_the_links_and_is_never_below_the_optimum(data):
+def test_the_search_satisfies_the_links_and_is_never_below_the_optimum(data):
     S = data.draw(graphs(min_nodes=4, max_nodes=TINY))
     n = len(S)
     c, cut = data.draw(st.integers(2, n - 1)), some_cut(data.draw(CUTS), n)
@@ -127,12 +127,12 @@ def test_the_search_respects_the_links_and_is_never_below_the_optimum(data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "ENUMERATED_NODES", 0)
         for effort in EFFORTS[:2]:
-            found = leastcut.partition(S, c, cut, effort=effort, lower_bound=True, **options)
-            assert is_kept(found.labels, must, cannot)
-            assert np.unique(found.labels).tolist() == list(range(c))
-            assert found.cut_value >= best * (1 - 1e-9)
-            assert found.lower_bound <= best * (1 + 1e-9) + 1e-9
-            values.append(found.cut_value)
+            result = leastcut.partition(S, c, cut, effort=effort, lower_bound=True, **options)
+            assert is_kept(result.labels, must, cannot)
+            assert np.unique(result.labels).tolist() == list(range(c))
+            assert result.cut_value >= best * (1 - 1e-9)
+            assert result.lower_bound <= best * (1 + 1e-9) + 1e-9
+            values.append(result.cut_value)
     assert values[1] <= values[0] * (1 + 1e-12)
 
 
@@ -143,7 +143,7 @@ DATA = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
 @pytest.mark.parametrize("m", [5, 50, 300])
 @pytest.mark.parametrize("name", DATA)
 def test_links_of_real_classes(name, m):
-    """More of them never lower the value beyond the unlinked one; a repaired start bounds it."""
+    """The value is not below that without links, nor above that of a repaired start."""
     X, y = DATA[name](return_X_y=True)
     S, c = leastcut.adaptive_neighbors_graph(X, n_neighbors=10), int(y.max()) + 1
     pairs = np.random.default_rng(m).integers(len(y), size=(m, 2))
@@ -152,31 +152,31 @@ def test_links_of_real_classes(name, m):
     must, cannot = pairs[same], pairs[~same]
     options = {"effort": "fast", "random_state": 0}
     free = leastcut.partition(S, c, **options)
-    found = leastcut.partition(S, c, cannot_link=cannot, **options)
-    assert is_kept(found.labels, NONE, cannot)
+    result = leastcut.partition(S, c, cannot_link=cannot, **options)
+    assert is_kept(result.labels, NONE, cannot)
     problem = with_cannot_links(as_problem(S), cannot, c)
     repaired = respecting(problem, free.labels, c)
-    assert found.cut_value <= problem.value(repaired) * (1 + 1e-9)
+    assert result.cut_value <= problem.value(repaired) * (1 + 1e-9)
     if is_kept(free.labels, NONE, cannot):
-        assert found.cut_value <= free.cut_value * (1 + 1e-9)
+        assert result.cut_value <= free.cut_value * (1 + 1e-9)
     both = leastcut.partition(S, c, must_link=must, cannot_link=cannot, **options)
     assert is_kept(both.labels, must, cannot)
-    # A partition that respects the links takes part where it is given.
+    # A start that satisfies the links is used.
     init = leastcut.partition(S, c, must_link=must, cannot_link=cannot, init=y, **options)
     assert init.cut_value <= leastcut.cut_value(S, y)
     assert is_kept(init.labels, must, cannot)
 
 
-def test_links_that_the_best_partition_respects_change_nothing():
-    """Every link that a found partition respects: no effort makes it worse."""
+def test_links_that_the_best_partition_satisfies_change_nothing():
+    """Links that a result satisfies do not make the result worse, with any effort."""
     S = points_graph(200)
     rng = np.random.default_rng(0)
     for effort in EFFORTS:
         free = leastcut.partition(S, 4, effort=effort, random_state=0)
         pairs = rng.integers(200, size=(60, 2))
         same = free.labels[pairs[:, 0]] == free.labels[pairs[:, 1]]
-        found = leastcut.partition(S, 4, effort=effort, cannot_link=pairs[~same], random_state=0)
-        assert found.cut_value <= free.cut_value * (1 + 1e-12)
+        result = leastcut.partition(S, 4, effort=effort, cannot_link=pairs[~same], random_state=0)
+        assert result.cut_value <= free.cut_value * (1 + 1e-12)
 
 
 @pytest.mark.sampled(1)
@@ -188,19 +188,19 @@ def test_more_effort_is_never_worse_and_threads_change_nothing(c):
     cannot = cannot[cannot[:, 0] != cannot[:, 1]][: 3 if c == 2 else 15]
     values = []
     for effort in EFFORTS:
-        found = [
+        result = [
             leastcut.partition(
                 S, c, effort=effort, cannot_link=cannot, random_state=3, n_jobs=n_jobs
             )
             for n_jobs in (1, 2)
         ]
-        assert np.array_equal(found[0].labels, found[1].labels)
-        assert is_kept(found[0].labels, NONE, cannot)
-        values.append(found[0].cut_value)
+        assert np.array_equal(result[0].labels, result[1].labels)
+        assert is_kept(result[0].labels, NONE, cannot)
+        values.append(result[0].cut_value)
     assert values == sorted(values, reverse=True)
 
 
-def test_it_does_not_matter_in_which_order_pairs_are_listed():
+def test_results_do_not_depend_on_the_order_of_pairs():
     S, rng = points_graph(150), np.random.default_rng(0)
     must, cannot = np.arange(20).reshape(-1, 2), 20 + np.arange(40).reshape(-1, 2)
     options = {"effort": "fast", "random_state": 0}
@@ -213,7 +213,7 @@ def test_it_does_not_matter_in_which_order_pairs_are_listed():
     assert all(np.array_equal(*both) for both in zip(mixed, before, strict=True))
 
 
-def test_no_pairs_are_no_links():
+def test_empty_pairs_are_no_links():
     S = points_graph(150)
     plain = leastcut.partition(S, 3, effort="fast", random_state=0)
     for none in ([], np.empty((0, 2), dtype=int)):
@@ -225,13 +225,13 @@ def test_no_pairs_are_no_links():
     assert np.array_equal(plain.labels, itself.labels)
 
 
-def test_a_component_can_be_forced_apart():
-    """Three components, and two of their nodes apart: the uncut partition is none any more."""
+def test_cannot_links_can_split_a_component():
+    """A cannot-link in one of three components makes the uncut partition infeasible."""
     S = sp.block_diag([np.ones((6, 6))] * 4).tocsr()
     for cannot, value in (([(0, 6)], 0.0), ([(0, 1)], None)):
-        found = leastcut.partition(S, 3, cannot_link=cannot, random_state=0)
-        assert is_kept(found.labels, NONE, np.array(cannot))
-        assert found.cut_value == 0.0 if value == 0.0 else found.cut_value > 0.0
+        result = leastcut.partition(S, 3, cannot_link=cannot, random_state=0)
+        assert is_kept(result.labels, NONE, np.array(cannot))
+        assert result.cut_value == 0.0 if value == 0.0 else result.cut_value > 0.0
 
 
 def test_time_limit_callback_and_interrupt_work_with_links():
@@ -240,21 +240,21 @@ def test_time_limit_callback_and_interrupt_work_with_links():
     seen = []
     options = {"cannot_link": cannot, "must_link": [(1, 2)], "random_state": 0}
     began = time.monotonic()
-    found = leastcut.partition(S, 5, time_limit=0.2, callback=seen.append, **options)
+    result = leastcut.partition(S, 5, time_limit=0.2, callback=seen.append, **options)
     assert time.monotonic() - began < 5.0
-    assert is_kept(found.labels, np.array([(1, 2)]), cannot)
-    assert seen[-1].cut_value >= found.cut_value * (1 - 1e-12)
+    assert is_kept(result.labels, np.array([(1, 2)]), cannot)
+    assert seen[-1].cut_value >= result.cut_value * (1 - 1e-12)
 
     def stop(progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         leastcut.partition(S, 5, callback=stop, **options)
-    found = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
-    assert is_kept(found.labels, np.array([(1, 2)]), cannot)
+    result = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
+    assert is_kept(result.labels, np.array([(1, 2)]), cannot)
 
 
-def test_an_interrupt_before_pairs_count_returns_a_repaired_partition(monkeypatch):
+def test_an_interrupt_in_the_unconstrained_search_returns_a_repaired_partition(monkeypatch):
     problem = as_problem(points_graph(200))
     cannot = np.random.default_rng(0).integers(200, size=(20, 2))
     problem, run = with_cannot_links(problem, cannot, 4), search._run
@@ -267,15 +267,15 @@ def test_an_interrupt_before_pairs_count_returns_a_repaired_partition(monkeypatc
     options = {"effort": "fast", "random_state": 0}
     with pytest.raises(KeyboardInterrupt):
         partition_problem(problem, 4, **options)
-    found = partition_problem(problem, 4, budget=Budget(on_interrupt="return"), **options)
-    assert is_kept(found.labels, NONE, cannot)
+    result = partition_problem(problem, 4, budget=Budget(on_interrupt="return"), **options)
+    assert is_kept(result.labels, NONE, cannot)
 
 
 # -- must_link is contraction
 
 
 @given(st.data())
-def test_the_bound_is_that_of_linked_partitions_and_no_looser_than_without(data):
+def test_the_bound_holds_with_links_and_is_not_below_that_without(data):
     S = data.draw(graphs(min_nodes=4, max_nodes=TINY))
     n, cut = len(S), some_cut(data.draw(CUTS), len(S))
     must, _ = some_links(data, n, 2, (2, 0))
@@ -290,21 +290,21 @@ def test_the_bound_is_that_of_linked_partitions_and_no_looser_than_without(data)
     assert linked.cut_value >= best * (1 - 1e-9)
 
 
-def test_a_given_partition_comes_back_as_it_was():
+def test_a_start_that_is_not_improved_is_returned_unchanged():
     S = points_graph(120)
     best = leastcut.partition(S, 3, random_state=0)
     renamed = np.array([7, 3, 5])[best.labels]
     i, j = np.flatnonzero(best.labels == 0)[:2]
-    found = leastcut.partition(S, 3, init=renamed, must_link=[(i, j)], random_state=0)
+    result = leastcut.partition(S, 3, init=renamed, must_link=[(i, j)], random_state=0)
     expected = np.unique(renamed, return_inverse=True)[1]
-    assert np.array_equal(found.labels, expected)
+    assert np.array_equal(result.labels, expected)
 
 
 # -- kernels
 
 
 def state_with_pairs(data):
-    """A problem with at least one cannot-link pair, labels that respect all, and their number."""
+    """Draw a problem with cannot-links, labels that satisfy them, and the number of clusters."""
     S = data.draw(graphs(min_nodes=5, max_nodes=12))
     n = len(S)
     c, cut = data.draw(st.integers(2, 4)), some_cut(data.draw(CUTS), n)
@@ -318,7 +318,7 @@ def state_with_pairs(data):
 
 
 @given(st.data())
-def test_moves_and_exchanges_keep_pairs_apart_and_report_what_they_gain(data):
+def test_moves_and_exchanges_satisfy_cannot_links_and_report_their_gain(data):
     problem, labels, c = state_with_pairs(data)
     for act in (
         lambda state: state.local_search(),
@@ -338,16 +338,16 @@ def test_moves_and_exchanges_keep_pairs_apart_and_report_what_they_gain(data):
 
 
 @given(st.data())
-def test_exchanges_compiled_and_interpreted_agree(data):
+def test_compiled_and_interpreted_exchanges_agree(data):
     problem, labels, c = state_with_pairs(data)
     compiled = State(problem, labels.copy(), c)
     compiled.local_search()
     compiled.exchange(10**6)
     with pytest.MonkeyPatch.context() as patch:
         for module in (moves, exchange, containers, refinement):
-            for name, found in list(vars(module).items()):
-                if hasattr(found, "py_func"):
-                    patch.setattr(module, name, found.py_func)
+            for name, result in list(vars(module).items()):
+                if hasattr(result, "py_func"):
+                    patch.setattr(module, name, result.py_func)
         interpreted = State(problem, labels.copy(), c)
         interpreted.local_search()
         interpreted.exchange(10**6)
@@ -357,7 +357,7 @@ def test_exchanges_compiled_and_interpreted_agree(data):
 
 
 @given(st.data())
-def test_levels_never_gather_a_pair_and_keep_the_coloring(data):
+def test_levels_never_aggregate_a_pair_and_keep_the_coloring(data):
     problem, labels, c = state_with_pairs(data)
     rng = np.random.default_rng(0)
     for steps in (
@@ -379,7 +379,7 @@ def test_levels_never_gather_a_pair_and_keep_the_coloring(data):
 
 
 @given(st.data())
-def test_a_repair_respects_pairs_and_leaves_the_respectful_alone(data):
+def test_a_repair_satisfies_pairs_and_keeps_allowed_labels(data):
     problem, labels, c = state_with_pairs(data)
     assert problem.cannot_link.violated(labels).size == 0
     assert np.unique(labels).tolist() == list(range(c))
@@ -390,26 +390,26 @@ def test_a_repair_respects_pairs_and_leaves_the_respectful_alone(data):
 
 
 def odd_wheel():
-    """A hub and a ring of five: four colors are needed, and no four nodes are a clique."""
+    """Return a hub and a ring of five: four colors are needed without a clique of four."""
     ring = [(i, (i + 1) % 5) for i in range(5)]
     return ring + [(i, 5) for i in range(5)]
 
 
-def test_a_long_search_is_given_up_with_an_error(monkeypatch):
+def test_a_long_coloring_search_raises(monkeypatch):
     monkeypatch.setattr(feasibility, "MOST_STEPS", 3)
     with pytest.raises(ValueError, match=r"could not be decided .* \(4 are enough\)"):
         leastcut.partition(points_graph(30), 3, cannot_link=odd_wheel())
 
 
-def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
+def test_a_start_proves_feasibility(monkeypatch):
     monkeypatch.setattr(feasibility, "MOST_STEPS", 3)
     S, init = points_graph(30), np.arange(30) % 3
     cannot = np.array([(i, j) for i, j in itertools.combinations(range(9), 2) if (i - j) % 3])
     with pytest.raises(ValueError, match=r"could not be decided .* pass as init"):
         leastcut.partition(S, 3, cannot_link=cannot)
-    found = leastcut.partition(S, 3, cannot_link=cannot, init=init, random_state=0)
-    assert is_kept(found.labels, NONE, cannot)
-    assert found.cut_value <= leastcut.cut_value(S, init)
+    result = leastcut.partition(S, 3, cannot_link=cannot, init=init, random_state=0)
+    assert is_kept(result.labels, NONE, cannot)
+    assert result.cut_value <= leastcut.cut_value(S, init)
 
 
 # -- contradictions
@@ -450,11 +450,11 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
         ),
     ],
 )
-def test_contradictions_are_told_before_any_work(options, message, monkeypatch):
+def test_contradictions_raise_before_any_work(options, message, monkeypatch):
     S = points_graph(30)
 
     def work(*_, **__):
-        raise AssertionError("there was work before the error")
+        raise AssertionError("the search was started before the error")
 
     monkeypatch.setattr("leastcut.multilevel.partition.partition_problem", work)
     monkeypatch.setattr("leastcut.reductions.contracted_by_labels", work)
@@ -462,28 +462,28 @@ def test_contradictions_are_told_before_any_work(options, message, monkeypatch):
         leastcut.partition(S, 3, **options)
 
 
-def test_as_many_groups_as_clusters_are_the_clusters():
+def test_groups_are_the_clusters_if_there_are_as_many():
     must = [(i, 0) for i in range(28)]
-    found = leastcut.partition(points_graph(30), 3, must_link=must, random_state=0)
-    assert np.array_equal(found.labels, [0] * 28 + [1, 2])
+    result = leastcut.partition(points_graph(30), 3, must_link=must, random_state=0)
+    assert np.array_equal(result.labels, [0] * 28 + [1, 2])
 
 
-def test_a_reduction_says_what_cannot_be_separated():
+def test_reducing_an_infeasible_problem_raises():
     problem = as_problem(points_graph(30), cannot_link=[(0, 1)])
     with pytest.raises(ValueError, match="n_clusters=1 is too small: the cannot_link pairs"):
         reduce(problem, 1)
-    found = solve_reduced(
+    result = solve_reduced(
         problem, 30, lambda reduced: partition_problem(reduced.problem, reduced.n_clusters)
     )
-    assert np.array_equal(found.labels, np.arange(30))
+    assert np.array_equal(result.labels, np.arange(30))
 
 
-def test_two_clusters_decide_more_than_the_pairs_say():
-    """Of a chain of pairs the ends of even length are together."""
+def test_two_clusters_imply_more_links():
+    """The ends of a chain with an even number of pairs are together."""
     S = points_graph(60)
     chain = [(i, i + 1) for i in range(10)]
-    found = leastcut.partition(S, 2, cannot_link=chain, random_state=0)
-    assert np.array_equal(found.labels[:11] == found.labels[0], np.arange(11) % 2 == 0)
+    result = leastcut.partition(S, 2, cannot_link=chain, random_state=0)
+    assert np.array_equal(result.labels[:11] == result.labels[0], np.arange(11) % 2 == 0)
     with pytest.raises(ValueError, match=r"n_clusters=2"):
         leastcut.partition(S, 2, cannot_link=[*chain, (10, 0)])
 
@@ -495,13 +495,13 @@ def linked_blobs(blobs, m=40):
     X, _ = blobs
     pairs = np.random.default_rng(0).integers(len(X), size=(m, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    other = np.random.default_rng(1).permutation(len(X)) % 3  # nothing that the graph speaks for
+    other = np.random.default_rng(1).permutation(len(X)) % 3  # unrelated to the graph
     same = other[pairs[:, 0]] == other[pairs[:, 1]]
     return X, pairs[same], pairs[~same]
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
-def test_the_estimator_respects_links(blobs, cut):
+def test_the_estimator_satisfies_links(blobs, cut):
     X, must, cannot = linked_blobs(blobs)
     model = leastcut.SpectralClustering(3, cut=cut, random_state=0)
     free = model.fit(X).cut_value_
@@ -511,11 +511,11 @@ def test_the_estimator_respects_links(blobs, cut):
     assert model.lower_bound_ <= free <= model.cut_value_
     assert model.embedding_.shape == (len(X), 3)
     assert model.predict(X).shape == labels.shape
-    # A fit without links knows nothing of an earlier one with them.
+    # A fit without links does not use those of an earlier fit.
     assert model.fit(X).cut_value_ == free
 
 
-def test_the_spectral_solver_takes_must_link_and_refuses_cannot_link(blobs):
+def test_the_spectral_solver_supports_must_link_only(blobs):
     X, must, cannot = linked_blobs(blobs)
     model = leastcut.SpectralClustering(3, solver="spectral", random_state=0)
     assert is_kept(model.fit_predict(X, must_link=must), must, NONE)
@@ -524,7 +524,7 @@ def test_the_spectral_solver_takes_must_link_and_refuses_cannot_link(blobs):
         model.fit(X, cannot_link=cannot)
 
 
-def test_the_number_chosen_is_that_of_the_graph_and_must_suffice(blobs):
+def test_the_automatic_number_ignores_links_and_must_be_feasible(blobs):
     X, must, _ = linked_blobs(blobs)
     for solver in ("multilevel", "spectral"):
         model = leastcut.SpectralClustering("auto", solver=solver, random_state=0)
@@ -537,7 +537,7 @@ def test_the_number_chosen_is_that_of_the_graph_and_must_suffice(blobs):
         leastcut.SpectralClustering("auto", random_state=0).fit(X, cannot_link=everybody)
 
 
-def test_the_estimator_tells_contradictions_before_it_makes_a_graph(blobs, monkeypatch):
+def test_the_estimator_raises_on_contradictions_before_computing_a_graph(blobs, monkeypatch):
     X, _ = blobs
     model = leastcut.SpectralClustering(3, affinity=lambda *_: pytest.fail("there was work"))
     for options, message in (
@@ -553,7 +553,7 @@ def test_the_estimator_tells_contradictions_before_it_makes_a_graph(blobs, monke
 
 @pytest.mark.filterwarnings("ignore:.*no edges:UserWarning")
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
-def test_samples_without_edges_respect_links(cut):
+def test_isolated_samples_satisfy_links(cut):
     S = np.zeros((15, 15))
     S[:12, :12] = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
     np.fill_diagonal(S, 0.0)
@@ -566,6 +566,6 @@ def test_samples_without_edges_respect_links(cut):
     assert is_kept(few, must, cannot)
     assert few.max() == 12
     model.set_params(n_clusters=3)
-    # The clusters of the others leave it no place, and so have to change.
+    # No cluster of the others is possible for it, so these have to change.
     cannot = np.array([(12, 0), (12, 4), (12, 8)])
     assert is_kept(model.fit_predict(S, cannot_link=cannot), NONE, cannot)

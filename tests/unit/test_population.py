@@ -1,6 +1,6 @@
-"""A population: how its budget is shared out, and when it ends.
+"""Populations: how their work is divided, and when they end.
 
-The numbers are written out here, and not read from the code, as in ``test_budgets``.
+The numbers are literal here, not read from the code, as in ``test_budgets``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from leastcut.multilevel.passes import Candidate, Passes
 from leastcut.multilevel.population import Population
 
 WORK = 1000
-"""What every pass costs in a population whose passes are scripted."""
+"""Work of every pass in a population with scripted passes."""
 
 
 class Script:
-    """A search whose passes cost the same and find what they are told to."""
+    """A search whose passes have equal work and predefined values."""
 
     scaled, n_clusters, n_threads = ring(8), 2, 1
 
@@ -59,7 +59,7 @@ class Script:
 
 @pytest.fixture
 def scripted(monkeypatch):
-    """Return a population of nobody, and its search, whose passes are replaced by a script."""
+    """Return a factory of empty populations whose passes are scripted."""
 
     def make(values=None):
         script = Script(values)
@@ -72,33 +72,33 @@ def scripted(monkeypatch):
     return make
 
 
-def test_a_quarter_of_a_budget_goes_into_starts(scripted):
+def test_a_quarter_of_the_work_is_for_new_members(scripted):
     people, script = scripted()
     people.spend("balanced", 20 * WORK, WORK)
-    # As many as are begun before more than a quarter is spent.
+    # All that start before more than a quarter is spent.
     assert len(people.members) == 6
     assert script.work == 20 * WORK
 
 
 @pytest.mark.parametrize("budget", [1, 3, 17, 40])
-def test_a_budget_is_spent_and_not_overrun_by_more_than_a_task(scripted, budget):
+def test_the_work_limit_is_exceeded_by_at_most_one_task(scripted, budget):
     people, script = scripted(itertools.count(100.0, -1.0))
     people.spend("balanced", budget * WORK, WORK)
-    # Two starts at least; and every tenth recombination is two passes.
+    # At least two new members; every tenth recombination makes two passes.
     assert max(2, budget) * WORK <= script.work <= (max(2, budget) + 1) * WORK
 
 
-def test_batches_are_of_four_and_of_what_the_budget_pays_for(scripted):
+def test_batches_have_four_tasks_or_what_the_work_limit_allows(scripted):
     people, script = scripted(itertools.count(100.0, -1.0))
     people.spend("balanced", 40 * WORK, WORK)
     sizes = np.diff([0, *script.batches]) // WORK
     assert sizes[0] == 4
     assert sizes.max() <= 5
-    # The last batch of starts, and the last ones of all.
+    # The last batch of new members, and the last batches of all.
     assert np.count_nonzero(sizes < 4) <= 4
 
 
-def test_a_population_is_of_sixteen(scripted):
+def test_a_population_has_sixteen_members(scripted):
     people, script = scripted()
     sizes = []
     script.report = lambda *_: sizes.append(len(people.members))
@@ -106,13 +106,13 @@ def test_a_population_is_of_sixteen(scripted):
     assert max(sizes) == 16
 
 
-def test_populations_that_find_nothing_new_end_after_48_tasks_each(scripted):
+def test_populations_without_improvement_end_after_48_tasks(scripted):
     people, script = scripted()
     people.spend("balanced", 1e9, WORK)
-    # The first finds the first best, and so is not idle; two more are. Each begins with the best.
+    # The first has the first best, so it is not idle; two more are. Each starts with the best.
     assert script.recombined == 3 * 48
     assert people.members == [script.best]
-    # Every tenth task has a newcomer for its second parent, every other one grows anew.
+    # Every tenth task has a new second parent, and every other one uses regrow.
     assert script.n_tasks == (16 + 48) + 2 * (15 + 48)
     tasks = [range(16, 64), range(79, 127), range(142, 190)]
     newcomers = sum(number % 10 == 0 for batch in tasks for number in batch)
@@ -120,29 +120,29 @@ def test_populations_that_find_nothing_new_end_after_48_tasks_each(scripted):
     assert script.regrown == 72
 
 
-def test_a_new_best_begins_the_count_again(scripted):
-    # Twice, as what a newcomer finds is not looked at.
-    worse, found = [5.0] * (16 + 40), [4.0, 4.0]
-    people, script = scripted(itertools.chain(worse, found, itertools.repeat(5.0)))
+def test_a_new_best_resets_the_count(scripted):
+    # Twice, as the value of a new second parent is ignored.
+    worse, result = [5.0] * (16 + 40), [4.0, 4.0]
+    people, script = scripted(itertools.chain(worse, result, itertools.repeat(5.0)))
     people.spend("balanced", 1e9, WORK)
     assert 3 * 48 + 28 <= script.recombined <= 3 * 48 + 44
 
 
-def test_populations_end_after_two_that_bring_nothing(scripted):
+def test_the_search_ends_after_two_populations_without_improvement(scripted):
     people, script = scripted()
     people.exhaust("thorough", EFFORTS["thorough"].idle_populations)
-    # Each is filled, bred until stale, and then bred with the best of all. The first of all finds
-    # the first best, and so is not idle.
+    # Each is filled, recombined until stale, and then recombined with the best of all. The first
+    # has the first best, so it is not idle.
     assert script.n_tasks == 3 * (16 + 48 + 16)
     assert people.members == []
 
 
 @pytest.mark.parametrize(
     ("n", "c", "fewest", "most"),
-    # 10 to 100 nodes per cluster; on small graphs from a quarter of them, and at least 2, to all.
+    # 10 to 100 nodes per cluster; on small graphs a quarter of them (at least 2) to all of them.
     [(4000, 5, 50, 500), (600, 10, 100, 600), (200, 10, 50, 200), (40, 10, 20, 40)],
 )
-def test_starts_are_of_any_size_between_two_limits(monkeypatch, n, c, fewest, most):
+def test_smallest_levels_are_log_uniform_between_two_limits(monkeypatch, n, c, fewest, most):
     sizes = []
     monkeypatch.setattr(Passes, "fresh", lambda _, smallest: sizes.append(smallest))
     problem = ring(n)
@@ -151,5 +151,5 @@ def test_starts_are_of_any_size_between_two_limits(monkeypatch, n, c, fewest, mo
         people._fresh(Passes(problem, c, np.random.default_rng(seed)))
     assert fewest <= min(sizes) <= 1.05 * fewest + 1
     assert 0.95 * most - 1 <= max(sizes) <= most
-    # As many below the mean of the logarithms as above it.
+    # As many below the logarithmic mean as above it.
     assert np.median(sizes) == pytest.approx(np.sqrt(fewest * most), rel=0.2)

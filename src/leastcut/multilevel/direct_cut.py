@@ -81,14 +81,14 @@ def direct_cut(
 
     See Also
     --------
-    partition : Search for the smallest cut, with smaller cut values in most cases.
+    partition : Multilevel search for the smallest cut.
     discretize : Compute labels from a relaxed solution.
     refine : Improve a partition by moving single nodes.
 
     Notes
     -----
-    Each round maximizes a linearization of the objective over all nodes in one sweep, which costs
-    O(edges + n c) time and O(n c) memory.
+    Each round increases a linearization of the objective in one sweep over all nodes, in
+    O(c · edges) time and O(n c) memory.
 
     References
     ----------

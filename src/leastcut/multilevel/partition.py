@@ -97,8 +97,9 @@ def partition(
         Seed. An integer gives the same labels in every call, with any number of threads.
     callback : callable or "tqdm", optional
         Called with a :class:`Progress` after every batch of passes, and on large graphs also
-        between the levels of the first pass. Returning True stops the search, as a time limit does.
-        ``"tqdm"`` shows a progress bar on standard error if the search takes more than a second.
+        between the levels of the first pass. Returning True, not another truthy value, stops the
+        search, as a time limit does. ``"tqdm"`` shows a progress bar on standard error if the
+        search takes more than a second.
     n_jobs : int, optional
         Number of threads; -1 means one per available core. By default one per core, at most 8, if
         the graph is large enough to benefit.
