@@ -601,7 +601,10 @@ def test_a_plot_shows_one_view():
     pytest.importorskip("matplotlib")
     X, _ = iris_views()
     model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    with pytest.raises(ValueError, match="has 2 views, and a plot is of one graph; pass graph="):
+    with pytest.raises(
+        ValueError,
+        match="has 2 views, but a plot shows one graph; pass one of its affinity_matrix_ as graph=",
+    ):
         model.plot("sizes")
     assert model.plot("sizes", graph=model.affinity_matrix_[1]) is not None
 
