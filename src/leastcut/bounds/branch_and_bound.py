@@ -32,8 +32,7 @@ from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
 
 LARGEST_BRANCHED = 1000  # largest number of nodes for branch and bound
-# A subproblem is closed soon if its bound reaches the target within SOON rounds, at the pace of the
-# last PACE_ROUNDS.
+# A subproblem closes soon if, at its pace over PACE_ROUNDS, SOON rounds reach the target.
 PACE_ROUNDS, SOON = 3, 15
 PATIENCE_WORK = 2e10  # subproblems · n³ examined without a noticeable rise of the bound
 MOST_PATIENCE, LEAST_PATIENCE = 2000, 20  # limits of that number of subproblems
@@ -256,8 +255,8 @@ class BranchAndBound:
 def _most_ambiguous(similarity: np.ndarray, cannot_link: np.ndarray) -> np.ndarray:
     """Return the undecided pair, of shape (1, 2), whose relaxed link is farthest from 0 and 1.
 
-    Z_ij / √(Z_ii Z_jj) is 1 if two nodes share a cluster and 0 otherwise. Without a Z, all pairs
-    are equally ambiguous.
+    Z_ij / √(Z_ii Z_jj) is 1 if two nodes share a cluster and 0 otherwise. Without a Z, all are
+    equal.
     """
     if similarity.size == 0:
         ambiguity = np.zeros(cannot_link.shape)

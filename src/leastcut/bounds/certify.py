@@ -60,21 +60,21 @@ def certify(
         is reached or the bound no longer rises, which can take long.
     must_link, cannot_link : array-like of shape (n_pairs, 2), optional
         Pairs of nodes in the same cluster and in different clusters, as for
-        :func:`leastcut.partition`. ``labels`` must satisfy them, and the bound holds for all
-        partitions that do.
+        :func:`leastcut.partition`. ``labels`` must satisfy them; the bound holds for partitions
+        that do.
     callback : callable or "tqdm", optional
         Function called with a :class:`leastcut.ProofProgress` after every round of the search and
         of the proof. If it returns True, the proof stops and the result so far is returned, whose
         bound is valid. ``"tqdm"`` shows a progress bar on the standard error after one second.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the search for better labels. With an integer and no time limit, results are
+        Seed of the search for better labels. With an integer, results without a time limit are
         reproducible.
     symmetrize : {"mean", "max"} or None, default=None
         How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
         raises an error.
     isolated : {"error", "ignore"}, default="error"
         How to treat nodes without edges, whose weight is zero in the normalized cut: raise an
-        error, or exclude them. Value and bound then refer to the other nodes and their number of
+        error, or exclude them. Value and bound are then those of the other nodes and their
         clusters.
 
     Returns

@@ -1,8 +1,7 @@
 """Must-links and cannot-links between nodes, and their propagation.
 
 Nodes joined by must-links form a group. If c groups are pairwise joined by cannot-links, each
-cluster contains one of them, so a group with cannot-links to all but one of them must be in the
-cluster of that one.
+cluster contains one, so a group with cannot-links to all but one of them must join that one.
 """
 
 from __future__ import annotations

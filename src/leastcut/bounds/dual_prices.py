@@ -11,8 +11,7 @@ one variable per node instead of one per pair of nodes.
    to groups. They are adjusted to make the reduced cost of each given cluster equal to μ: if no
    other set is cheaper, the partition is proven optimal.
 2. The pricing problem is solved: all sets are searched for cheaper ones
-   (``kernels.cheapest_cluster.search_clusters``). A complete search proves a bound, whatever it
-   finds.
+   (``kernels.cheapest_cluster.search_clusters``). A complete search always proves a bound.
 3. The prices are changed as little as possible so that no known set is cheaper
    (``kernels.cheapest_cluster.update_prices``), and step 2 is repeated.
 
@@ -30,13 +29,7 @@ from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.spaces import groups_within
 from leastcut.budget import Budget
 from leastcut.graph import Graph
-from leastcut.kernels.cheapest_cluster import (
-    N_ALLOWED,
-    N_FOUND,
-    N_ROOTS,
-    search_clusters,
-    update_prices,
-)
+from leastcut.kernels import cheapest_cluster as pricing
 from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import contracted_by_labels
 
@@ -161,12 +154,12 @@ class DualPriceBound:
         is_complete, at_once = False, max(1, WORK_PER_CHECK // (n + self._graph[1].size))
         while not is_complete:
             # Stop if the stack is full, most roots have taken long, or time is up.
-            is_hard = used > INITIAL_SUBPROBLEMS + SUBPROBLEMS_PER_ROOT * cursor[N_ROOTS]
-            is_hopeless = cursor[N_ALLOWED] > 0 or (is_hard and used % at_once == 0)
+            is_hard = used > INITIAL_SUBPROBLEMS + SUBPROBLEMS_PER_ROOT * cursor[pricing.N_ROOTS]
+            is_hopeless = cursor[pricing.N_ALLOWED] > 0 or (is_hard and used % at_once == 0)
             if is_hopeless or budget.is_exhausted:
                 return None
-            cursor[N_ALLOWED], used = 1, used + 1
-            is_complete = search_clusters(
+            cursor[pricing.N_ALLOWED], used = 1, used + 1
+            is_complete = pricing.search_clusters(
                 self._graph, nodes, self._order, MARGIN, found, self._work
             )
         # Σλ + cμ in the units of the problem, reduced by a bound on rounding errors.
@@ -174,7 +167,7 @@ class DualPriceBound:
         total = float(np.sum(prices)) + c * (float(level[0]) - MARGIN)
         total -= 4.0 * EPSILON * (n + c) * size
         self.bound = max(self.bound, total * (self._value / c))
-        return list(sets[: cursor[N_FOUND]])
+        return list(sets[: cursor[pricing.N_FOUND]])
 
     def _update_prices(self, budget: Budget) -> None:
         """Update prices and μ until no known set is cheaper or time is up."""
@@ -192,7 +185,9 @@ class DualPriceBound:
         multipliers = np.zeros(len(extra))
         fixed = packed, clusters, self._costs, self._nodes, SOFTNESS
         for _ in range(SLICES):
-            worst = update_prices(*fixed, prices, level, multipliers, np.array([SWEEPS, MARGIN]))
+            worst = pricing.update_prices(
+                *fixed, prices, level, multipliers, np.array([SWEEPS, MARGIN])
+            )
             if worst < MARGIN or budget.is_exhausted:
                 break
         self._level = float(level[0])
@@ -223,8 +218,7 @@ def _with_reverse(
     edges = graph.rows != graph.indices
     rows, columns = graph.rows[edges].astype(np.int64), graph.indices[edges].astype(np.int64)
     indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=graph.n_nodes)))
-    # Edges are sorted by row, then column; sorted by column, then row, the k-th is the reverse of
-    # the k-th.
+    # Edges are sorted by row, then column; with columns first, the k-th is the reverse of the k-th.
     reverse = np.empty(rows.size, dtype=np.int64)
     reverse[np.lexsort((columns, rows))] = np.lexsort((rows, columns))
     return indptr, columns, graph.weights[edges] * scale, reverse

@@ -1,7 +1,6 @@
 """Proofs of optimality: a sequence of bounds, until one reaches the value of the partition.
 
-Every bound implements :class:`RisingBound`. ``bound_factories`` defines their order; a new bound is
-added there.
+Every bound implements :class:`RisingBound`; ``bound_factories`` defines which are used, in order.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ LARGEST_SEMIDEFINITE = 15_000  # nodes for it: the proof factorizes an n × n ma
 SEMIDEFINITE_FIRST = 600  # nodes up to which it is the first bound: it takes seconds, and is tight
 PRICE_FRACTION = 0.6  # of the remaining time for dual prices, in case they prove nothing
 EARLY_BRANCHING = 150  # nodes up to which branching is cheap enough to replace slow progress
-# A bound is slow if, at the pace of its last PACE_ROUNDS, it does not reach the target within SOON
-# rounds.
+# A bound is slow if, at its pace over PACE_ROUNDS, SOON rounds do not reach the target.
 PACE_ROUNDS, SOON = 6, 100
 
 
@@ -42,8 +40,7 @@ class ProofProgress(NamedTuple):
     cut_value : float
         The smallest cut value so far.
     n_open : int
-        Number of open subproblems of branch and bound: 1 before the first branching, 0 when the
-        proof is complete.
+        Number of open subproblems: 1 before the first branching, 0 when the proof is complete.
     seconds : float
         Seconds since the call.
 
@@ -254,8 +251,7 @@ class Enumeration:
         """Enumerate all partitions."""
         incumbent = self._incumbent
         best = exact_problem(incumbent.problem, incumbent.n_clusters)
-        # The value of the same partition with permuted labels may differ by rounding; keep the
-        # current one.
+        # The value of permuted labels may differ by rounding; keep the current ones.
         if not np.array_equal(best.labels, number_by_appearance(incumbent.labels)):
             incumbent.update(best.labels)
         assert best.lower_bound is not None

@@ -81,8 +81,7 @@ class SemidefiniteBound:
     bound : float
         The lower bound, which never falls.
     proven : float
-        The bound proven by ``multipliers``; ``bound`` may be larger if it is from a parent or from
-        eigenvalues.
+        The bound of ``multipliers``; ``bound`` may be larger, from a parent or from eigenvalues.
     similarity : ndarray of shape (n, n)
         The last Z, which is near √(b_i b_j) / b(C) if the relaxation has i and j in one cluster C.
         Of groups for a large problem, and empty for a trivial one.
@@ -170,8 +169,8 @@ class SemidefiniteBound:
     def dual_prices(self) -> tuple[np.ndarray, float]:
         """Dual prices λ of nodes and μ of a cluster: boundary(C) / b(C) ≥ μ + Σ_{i ∈ C} λ_i.
 
-        This holds approximately: the prices come from the mean of the eigenvalues, and Σλ + cμ is
-        about the bound.
+        This is approximate, as prices come from the mean of the eigenvalues; Σλ + cμ is about the
+        bound.
         """
         n = self.problem.n_nodes
         if self._floor is None:
@@ -267,8 +266,7 @@ class SemidefiniteBound:
         """Split the groups of largest spread, and return how many.
 
         If few are worth splitting, the bound hardly rises and there are not too many nodes, all
-        groups are replaced by their nodes, provided that there is time for some steps besides the
-        seconds ``reserved``.
+        groups are replaced by their nodes, if there is time for some steps besides ``reserved``.
         """
         old_root, n = space.root, self.problem.n_nodes
         most = min(int(SPLIT_FRACTION * old_root.size) + 1, MOST_GROUPS - old_root.size)

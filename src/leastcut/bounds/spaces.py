@@ -241,8 +241,7 @@ def filtered(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Ritz values, ascending, and vectors of a block after a Chebyshev filter.
 
-    The filter damps the spectrum in [low, high], and amplifies what is above, by ``degree``
-    products.
+    ``degree`` products damp the spectrum in [low, high], and amplify what is above.
     """
     center, half = 0.5 * (low + high), 0.5 * (high - low)
     previous, current = block, (apply(block) - center * block) / half

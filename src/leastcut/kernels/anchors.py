@@ -6,8 +6,8 @@ Moves need only the table of anchors and clusters. With T_jk the weight of clust
     n_k = Σ_j T_jk points,    boundary_k = Σ_j T_jk (Λ_j − T_jk) / Λ_j,
 
 and the cut value is Σ_k boundary_k / n_k. A point with anchor weights w_j has the edge weight t_k =
-Σ_j w_j T_jk / Λ_j into cluster k; the t_k sum to 1. With z = Σ_j w_j² / Λ_j, moving the point from
-a to k changes
+Σ_j w_j T_jk / Λ_j into cluster k; the t_k sum to 1. With z = Σ_j w_j² / Λ_j, a move from a to k
+changes
 
     boundary_a by 2 t_a − 1 − z    and    boundary_k by 1 − 2 t_k − z.
 

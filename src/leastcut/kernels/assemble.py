@@ -39,8 +39,7 @@ def sort_lists(chunk, start, stop, shift, lists, offsets):
 def fill_buckets(chunk, start, stop, shift, lists, buckets):
     """Write the rows start..stop-1 of a chunk to the buckets. O(entries).
 
-    ``offsets[chunk]`` must hold where its entries begin in every bucket, chunk after chunk; it then
-    holds where they end.
+    ``offsets[chunk]``, where its entries begin in every bucket, becomes where they end.
     """
     indptr, indices, weights, ends = lists
     offsets, rows, columns, bucket_weights = buckets

@@ -155,8 +155,7 @@ def exchange_within_limits(problem, state, limits, listed, first, max_edges):
 def propagate_distances(problem, labels, distance):
     """Lower ``distance`` until it differs by at most 1 along every edge between two clusters.
 
-    Entries of 0 are sources and stay. O(edges) per round; at most as many rounds as the longest
-    path.
+    Entries of 0 are sources. O(edges) per round, and at most as many rounds as the longest path.
     """
     indptr, indices, _, _ = problem
     changed = True

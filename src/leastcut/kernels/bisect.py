@@ -14,7 +14,7 @@ def grow_side(problem, order, target, labels, heap):
 
     Each step adds the node that increases the cut least, beginning with the first of ``order``, and
     continues with the next of ``order`` when no edge leads on. Fills ``labels``; ``heap`` is two
-    arrays with one place per stored edge and per node. Returns the edges visited. O(edges · (log
+    arrays with one place per stored edge and per node. Returns the edges visited. O(edges (log
     edges + degree)).
     """
     indptr, indices, weights, node_weights = problem
@@ -25,8 +25,8 @@ def grow_side(problem, order, target, labels, heap):
     next_start = 0
     edges = 0
     while weight < target:
-        # 1. The next node: from the heap, which holds a node once per edge from the side, or from
-        #    the order.
+        # 1. The next node: from the heap, which holds a node once per edge to the side, or the
+        #    order.
         if size > 0:
             i = nodes[0]
             size = pop(keys, nodes, size)
@@ -35,8 +35,8 @@ def grow_side(problem, order, target, labels, heap):
             next_start += 1
         else:
             break
-        # 2. Skip nodes that are on the side already, or that exceed the target by more than they
-        #    close the gap.
+        # 2. Skip nodes on the side, and those that exceed the target by more than the gap that they
+        #    close.
         if labels[i] == 0 or weight + node_weights[i] - target > target - weight:
             continue
         labels[i] = 0

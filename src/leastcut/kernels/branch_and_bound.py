@@ -12,8 +12,7 @@ x ≥ 0 with Σ_k x_k = R, which is found by water-filling: without x ≥ 0 it i
 + x_k) by the Cauchy–Schwarz inequality, and clusters whose x_k would be negative keep x_k = 0.
 
 All sums are of non-negative terms, and changes are undone by restoring values instead of
-subtracting, so every number has a relative error of about n · epsilon, however many moves were
-made.
+subtracting, so relative errors are about n · epsilon, however many moves were made.
 """
 
 from __future__ import annotations
@@ -92,8 +91,8 @@ def branch(
     the number of open clusters before it; ``tables``: boundary and cluster weights (n + 1, c)
     before node i is assigned, s_uk (n, c), and its previous value at every edge. The search starts
     from labels of -1 and zeros elsewhere. ``scratch``: grown, root and inactive (c,).
-    ``cannot_link`` and ``limits`` are as in ``moves``, and every cluster weighs ``offset`` in
-    addition to its nodes.
+    ``cannot_link`` and ``limits`` are as in ``moves``, and every cluster weighs ``offset`` plus its
+    nodes.
 
     When ``cursor[DONE]`` is 1, no partition into c non-empty clusters is below ``best_value``. A
     step costs O(later neighbors + later nodes · c); most steps are deep, where few nodes are left.
@@ -105,9 +104,9 @@ def branch(
     grown, root, inactive = scratch
     n, c = affinity.shape
     i = cursor[DEPTH]
-    # Invariant: nodes 0..i-1 are assigned, row i of ``boundary`` and ``cluster_weights`` holds the
-    # sums of their clusters, and so do the affinities of all later nodes, apart from the current
-    # cluster of i.
+    # Invariant: nodes 0..i-1 are assigned, row i of ``boundary`` and ``cluster_weights`` has their
+    # sums, and the affinities of later nodes are those to their clusters, apart from the one tried
+    # for i.
     for _ in range(max_visits):
         # 1. Remove node i from the last cluster tried.
         if labels[i] >= 0:
@@ -165,7 +164,7 @@ def branch(
 
         # 4. If every later node must be a cluster of its own, the partition is complete.
         if c - n_open == n - i - 1:
-            # The later nodes add their affinities to the existing clusters, and have all their own
+            # Later nodes add their affinities to the existing clusters, and have all their own
             # edges cut.
             value = 0.0
             for other in range(n_open):

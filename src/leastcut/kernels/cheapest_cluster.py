@@ -12,8 +12,7 @@ w; the best z₀ is where the values of two sets are equal, one with z above it 
 
 The search fixes nodes one by one as roots: it examines the sets that contain the root and no
 earlier root. If the bound is below 0, it branches: into halves of the range of w, or into sets with
-and without a node in which the two sets differ. ``t`` scales b against s and affects the amount of
-work only.
+and without a node in which the two sets differ. ``t`` scales b against s and affects the work only.
 """
 
 from __future__ import annotations
@@ -168,8 +167,8 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
         if expected < 0.0 or expected - best <= CLOSE * abs(best):
             break
 
-    # 4. Branch where the loss is larger: the chord loses within the range, the tangent between the
-    #    two sets.
+    # 4. Branch where the loss is larger: that of the chord in the range, or of the tangent between
+    #    sets.
     if not has_lower:
         z_low, w_low = z_up, w_up
         for i in range(n):

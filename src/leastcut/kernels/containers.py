@@ -11,8 +11,7 @@ SHORT = 32  # up to this many pairs, insertion sort is used
 def insert(keys, others, first, place, key, other, gap=1):
     """Insert a pair into the pairs sorted from ``first`` to before ``place``, ties by ``others``.
 
-    Only every ``gap``-th entry belongs to the list. O(number of larger pairs), which move up by one
-    place.
+    Only every ``gap``-th entry belongs to the list. O(larger pairs), which move up by one place.
     """
     while place - gap >= first and (
         keys[place - gap] > key or (keys[place - gap] == key and others[place - gap] > other)

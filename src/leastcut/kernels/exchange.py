@@ -4,8 +4,7 @@ A node cannot move to a cluster that holds a node it must be separated from, whi
 move to the cluster of the first: single moves get stuck, and with two clusters they always do. Two
 compound moves remain possible and violate no pair:
 
-- Ejection: node i moves to cluster k after its conflicting nodes in k have each moved to the best
-  third cluster.
+- Ejection: node i moves to cluster k after its conflicting nodes there moved to third clusters.
 - Kempe chain: let i be in cluster a. The nodes reached from i along pairs within clusters a and k
   form a chain, and no pair joins it to the other nodes of a and k. The two clusters exchange all
   nodes of the chain.
@@ -61,8 +60,7 @@ def find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen):
 def best_target(i, problem, state, link, cannot_link):
     """Return the other cluster that node i can join at the smallest growth of the value.
 
-    It is -1 if each holds a node that must be separated from i. ``link`` is c zeros, left zero.
-    O(deg(i) + c).
+    It is -1 if each has a conflicting node. ``link`` is c zeros, left zero. O(deg(i) + c).
     """
     labels = state[0]
     total = add_links(i, problem, labels, link)
@@ -97,8 +95,7 @@ def move_with_ejections(i, k, problem, state, cannot_link, scratch):
         saved[1, q] = cluster_weights[q]
         saved[2, q] = ratio[q]
         before += ratio[q]
-    # 1. Move each conflicting node of k to its best cluster. None joins the cluster of i, which is
-    #    still there.
+    # 1. Move each conflicting node of k to its best cluster, which is not that of i, as i is there.
     n_moved = 0
     is_possible = True
     for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
@@ -172,8 +169,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
                     decrease -= change
                     exchanges += 1
                     break
-            # 3. Find the chain. If it is all of both clusters, the exchange would only swap their
-            #    labels.
+            # 3. Find the chain. If it is all of both clusters, the exchange would only swap labels.
             stamp += 1
             n_a, n_k = find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen)
             size = n_a + n_k

@@ -7,9 +7,8 @@ cluster weights w change little, an assignment of the strip to both sides has th
 
     cut(a, b) (1/w_a + 1/w_b) + Σ_{i in a} (t_i/w_a − ratio_a b_i/w_a) + Σ_{i in b} (same for b),
 
-where t_i is the weight of i's edges into third clusters. A minimum cut minimizes it. Whether the
-result is within the limits and lowers the value is then checked exactly; if not, a narrower strip
-is tried.
+where t_i is the weight of i's edges into third clusters. A minimum cut minimizes it. Then limits
+and value are checked exactly; if they are not met, a narrower strip is tried.
 """
 
 from __future__ import annotations
@@ -78,8 +77,7 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
     ``sides`` are the two clusters a and b. ``strip`` is indptr, indices, weights, reverse, as for
     :func:`minimum_cut`. ``sums`` are ``bias``, the weight of a node's edges into the rest of b
     minus that into the rest of a, and ``third``, that of its edges into other clusters. ``local``
-    gets the position of a node in the list, and ``next_edge`` is one integer per node. O(edges of
-    the listed nodes).
+    gets the position of a node in the list; ``next_edge`` is one integer per node. O(their edges).
     """
     indptr, indices, weights, _ = problem
     a, b = sides
@@ -155,9 +153,8 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
     stored = strip_graph(
         problem, labels, sides, nodes[:m], status, local, strip, (bias, third), flow[3]
     )
-    # 2. The cost of a node on side a relative to side b, in units where cutting an edge between a
-    #    and b costs its weight: an edge that leaves a counts 1 / b(a) in the value, one that leaves
-    #    b 1 / b(b).
+    # 2. The cost of a node on side a relative to side b, in units in which a cut edge between a and
+    #    b costs its weight: leaving a counts 1 / b(a) in the value, leaving b 1 / b(b).
     factor_a = cluster_weights[b] / (cluster_weights[a] + cluster_weights[b])
     factor_b = cluster_weights[a] / (cluster_weights[a] + cluster_weights[b])
     cost_per_link = factor_a - factor_b

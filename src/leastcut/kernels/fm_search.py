@@ -42,9 +42,7 @@ def fm_search(
         if status[i] != FREE:
             continue
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, link_a, link_k = best_move(
-            i, problem, state, scratch, cannot_link, limits
-        )
+        change, k, _, _, _ = best_move(i, problem, state, scratch, cannot_link, limits)
         if k < 0:
             continue
         size = push(keys, nodes, 0, change, i)
@@ -90,9 +88,7 @@ def fm_search(
                 if status[j] != FREE:
                     continue
                 edges += indptr[j + 1] - indptr[j]
-                change, k, total, link_a, link_k = best_move(
-                    j, problem, state, scratch, cannot_link, limits
-                )
+                change, k, _, _, _ = best_move(j, problem, state, scratch, cannot_link, limits)
                 if k >= 0:
                     status[j] = WAITING
                     size = push(keys, nodes, size, change, j)
@@ -103,9 +99,8 @@ def fm_search(
         for q in range(length - 1, best_length - 1, -1):
             i = trail[q]
             k = origin[q]
-            # The state is the one just after this move, so that e, s_a and s_k are those of the
-            # reverse move. All partitions on the way back have occurred before, and none has an
-            # empty cluster.
+            # The state is the one just after this move, and e, s_a and s_k those of the reverse
+            # move. The partitions on the way back occurred before, none with an empty cluster.
             total, link_a, link_k = node_links(i, k, problem, labels)
             apply_move(i, k, total, link_a, link_k, node_weights, state)
         decrease -= lowest

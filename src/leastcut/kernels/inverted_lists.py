@@ -136,7 +136,7 @@ def _select_lists(list_distances, n_probed, selected):
                     break
             limit = max(low, nearest)
             limit += (high - limit) * list_distances.dtype.type(0.5)
-    # 3. Lists within both limits come first; of equally near lists at the limit, some may be
+    # 3. Lists within both limits come first; of equally near ones at the limit, some may be
     #    dropped.
     count = 0
     for u in range(n_near):
@@ -206,8 +206,7 @@ def rank_candidates(points, rows, candidates, indices, squared):
 def hash_rows(words, sign, hashes):
     """Write a hash of every row, equal for rows of equal numbers.
 
-    ``words`` are the bits of the numbers as unsigned integers, and ``sign`` those of -0.0, which
-    equals 0.0.
+    ``words`` are the bits of the numbers, as unsigned integers, and ``sign`` those of -0.0.
     """
     for i in range(words.shape[0]):
         value = FNV_OFFSET

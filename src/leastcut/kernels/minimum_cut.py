@@ -22,9 +22,8 @@ def minimum_cut(graph, costs, fixed, inside, scratch):
 
     ``graph`` is indptr, indices, weights, reverse: the edges in CSR form without self-loops, and
     the position of each in the other direction. ``fixed`` (n,) is 1 for nodes that C must contain,
-    −1 for nodes it must not contain, else 0. Fills ``inside`` (n,) with 1 for the nodes of the
-    minimizing set. ``scratch``: residual (m,), excess (n,), level, next_edge, queue (n,), path (n +
-    1,).
+    −1 for nodes it must not contain, else 0. Fills ``inside`` (n,) with 1 for nodes of the
+    minimizer. ``scratch``: residual (m,), excess (n,), level, next_edge, queue (n,), path (n + 1,).
     """
     indptr, indices, weights, reverse = graph
     residual, excess, level, next_edge, queue, path = scratch

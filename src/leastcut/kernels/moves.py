@@ -45,8 +45,7 @@ LARGEST = 2.0**1000  # larger products are not formed, as they could overflow
 def measure(problem, state, offset=0.0):
     """Compute the state from its labels, and return the cut value.
 
-    Every cluster weighs ``offset`` in addition to its nodes. O(edges). The value is infinite if a
-    cluster is empty.
+    Every cluster weighs ``offset`` plus its nodes. The value is infinite if one is empty. O(edges).
     """
     indptr, indices, weights, node_weights = problem
     labels, boundary, cluster_weights, count, ratio, bounds = state
@@ -153,8 +152,7 @@ def best_move(i, problem, state, scratch, cannot_link=None, limits=None):
     ``change`` is what the move adds to the cut value. k is -1 if there is no move: i is immovable,
     or ``cannot_link`` and ``limits`` allow none, or all its edges stay inside and no other cluster
     can gain from it. Clusters without an edge to i are examined only if a move there could lower
-    the value. Changes nothing. O(deg(i) + its pairs), plus O(c) if ``bounds`` cannot rule those
-    clusters out.
+    the value. Changes nothing. O(deg(i) + its pairs), plus O(c) unless ``bounds`` rules these out.
     """
     labels, _, cluster_weights, _, _, bounds = state
     link, touched = scratch
@@ -317,8 +315,7 @@ def local_search(
         decrease -= change
         moves += 1
         # The best moves of the neighbors have changed. So have, through the two ratios, those of
-        # other nodes, but queueing all of them would cost O(n) per move: the next call examines
-        # them.
+        # other nodes, which the next call examines: queueing all of them would cost O(n) per move.
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] != i:
                 n_queued = enqueue(indices[p], queue, head, n_queued, queued)

@@ -33,8 +33,8 @@ def project_rows(start, stop, indptr, points, spreads, least, weights):
         for p in range(begin, end):
             top = max(top, points[p] / spreads[p])
         # 2. With all entries active, τ is too small. An entry whose weight is at most ``least`` is
-        #    dropped permanently, and τ grows, until no entry is dropped. As weights sum to 1, one
-        #    remains.
+        #    dropped permanently, and τ grows, until none is dropped. One remains, as weights sum to
+        #    1.
         for p in range(begin, end):
             weights[p] = np.inf
         threshold = -np.inf

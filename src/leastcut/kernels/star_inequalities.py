@@ -35,8 +35,7 @@ def project_on_star_inequalities(
     the multiplier of one star with the others fixed: it changes ``multipliers`` and ``lifted``,
     which stays its initial value plus Σ multiplier · star. Entries of −inf stay so, and are 0 in W.
     ``mass`` (n,): the number of entries of a larger matrix that each diagonal entry is the sum of;
-    ``weight`` (LEAVES,) is scratch. Returns the largest step of the last sweep; a sweep costs
-    O(stars).
+    ``weight`` (LEAVES,) is scratch. Returns the largest step of the last sweep. O(stars) per sweep.
     """
     largest = 0.0
     for _ in range(n_sweeps):
@@ -112,8 +111,8 @@ def find_star_inequalities(
     Row i of ``violations`` (n, q) and ``leaves`` (n, q, LEAVES) gets up to q stars with center i
     that are violated by more than ``tolerance``, and violation 0 beyond those. Leaves weigh between
     b_i / most_ratio and b_i · most_ratio. The q best pairs are found by enumeration, and further
-    leaves added greedily: O(k² + q k) for k nodes with Z_it > tolerance. Scratch: ``candidates``
-    and ``scaled_Z`` (n,).
+    leaves added greedily: O(k² + q k) for k nodes with Z_it > tolerance. Scratch (n,):
+    ``candidates``, ``scaled_Z``.
     """
     n, q = Z.shape[0], violations.shape[1]
     for i in range(first, last):

@@ -9,8 +9,7 @@ two, and where a node begins is computed, not stored.
 ``tree`` is the tuple of
 
 - ``blocks`` (B, n_features, LANES): the points, and infinity after the last point;
-- ``numbers`` (B · LANES,): the sample index of every position, and the largest integer after the
-  last;
+- ``numbers`` (B · LANES,): the sample index of each position, and the largest integer at the end;
 - ``boxes`` (2 n_leaves, 2, n_features): the smallest and largest coordinates in every node;
 - ``first`` (2 n_leaves,): the smallest sample index in every node.
 

@@ -143,7 +143,7 @@ def best_view_move(i, node_weights, state, objective, scratch):
                 change += factors[v] * delta
                 rounding += factors[v] * size
                 continue
-            # Edges of i into a become cut, and those into k are no longer cut; both are stored
+            # Edges of i into a become cut, and those into k are no longer cut; all are stored
             # twice.
             if crossing[v] + 2 * (n_links[v, a] - n_links[v, k]) == 0:
                 change -= factors[v] * math.sqrt(cuts[v])
@@ -201,8 +201,7 @@ def local_search_views(views, state, objective, scratch, queue, n_queued, queued
     ``queue`` is a ring buffer of n places, the first ``n_queued`` of which are filled, and
     ``queued[i]`` is 1 for the nodes in it. When a node moves, its neighbors in all views are queued
     again. Changes the state; leaves ``queued`` and the scratch zero. Every move lowers the
-    objective by more than rounding, and no cluster is emptied. Stops early after ``max_visits``
-    nodes.
+    objective by more than rounding, and no cluster is emptied. Stops after ``max_visits`` nodes.
     """
     indptr, indices, _, node_weights = views
     labels = state[0]
