@@ -44,6 +44,7 @@ def _run(words: list[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         command = PROGRAM if context is None else context.command_path
-        log(f"{message().rstrip('.')}; see '{command} --help'.")
+        text = message()
+        log(f"{text}{'' if text[-1] in '.?' else '.'} See '{command} --help'.")
         return CORRECTABLE
     return run() if callable(run) else int(run or 0)

@@ -28,6 +28,9 @@ OPTIONS: dict[str, str] = {
     "time_limit": "--time-limit",
     "n_neighbors": "--neighbors",
     "metric=": "--metric",
+    "n_clusters=": "-k",
+    "random_state=": "--seed",
+    "max_memory=": "--max-memory",
     "leastcut.cut_path(": "--plot evidence.png --plot-kind evidence",
 }
 
