@@ -44,6 +44,16 @@ class ProofProgress(NamedTuple):
     seconds : float
         Seconds since the call.
 
+    See Also
+    --------
+    certify : Pass ``callback`` to receive the progress.
+    exact_partition : Pass ``callback`` to receive the progress.
+
+    Notes
+    -----
+    If the callback returns True, the proof stops: ``certify`` returns the bound proven so far, and
+    ``exact_partition`` raises an error.
+
     Examples
     --------
     >>> import leastcut

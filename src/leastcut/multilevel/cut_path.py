@@ -81,11 +81,11 @@ class CutPath:
         The number of connected components of the graph; up to this k the cut value is 0.
     relaxation : Relaxation
         The eigenpairs that all numbers share.
-    choice : Choice
+    choice : object
         The details of the selection: ``n_clusters``, ``evidence``, ``reason``, ``runners_up`` and
         ``is_weak``.
-    source : PathSource
-        The source of the eigenpairs and the partitions.
+    source : object
+        The eigenpairs and the partitions, which may be computed on first access.
     nodes : tuple or None
         The names of the nodes, or None.
 
@@ -194,7 +194,7 @@ class CutPath:
 
         Returns
         -------
-        Columns
+        dict of str to ndarray
             The columns ``n_clusters``, ``evidence``, ``eigengap``, ``cut_value``, ``lower_bound``
             and ``gap``.
         """

@@ -159,6 +159,10 @@ class Progress(NamedTuple):
     --------
     partition : Pass ``callback`` to receive the progress.
 
+    Notes
+    -----
+    If the callback returns True, the search stops with the best partition so far.
+
     Examples
     --------
     >>> import leastcut
@@ -167,9 +171,6 @@ class Progress(NamedTuple):
     >>> _ = leastcut.partition(S, 2, effort="fast", random_state=0, callback=seen.append)
     >>> [(progress.stage, progress.cut_value) for progress in seen]
     [('fast', 0.4)]
-
-    A callback that returns True stops the search:
-
     >>> partition = leastcut.partition(S, 2, random_state=0, callback=lambda p: p.seconds > 60)
     >>> partition.cut_value
     0.4

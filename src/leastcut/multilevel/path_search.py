@@ -81,6 +81,10 @@ class PathProgress(NamedTuple):
     --------
     cut_path : Pass ``callback`` to receive the progress.
 
+    Notes
+    -----
+    If the callback returns True, the search stops with the best partitions so far.
+
     Examples
     --------
     >>> import leastcut

@@ -202,6 +202,11 @@ class PartitionOfViews:
     partition_views : Compute the partition.
     Partition : The partition of a single graph.
 
+    Notes
+    -----
+    A view in which no edge is cut has an infinite learned weight, and is omitted from
+    ``weighted_bound``.
+
     Examples
     --------
     >>> import leastcut
