@@ -1,16 +1,22 @@
-"""Every public name says what it takes and returns, and shows an example that runs.
+"""Docstrings of public objects: sections, parameters, examples, links and private names.
 
-The examples themselves run as doctests of the modules they stand in.
+The examples are run as doctests of their modules.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import doctest
 import inspect
+import pkgutil
+import re
+from functools import cached_property
 
 import pytest
 from docs import from_the_source
-from imports import PUBLIC
+from imports import FILES, PUBLIC
+from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import leastcut
@@ -24,6 +30,16 @@ METHODS = [
     if inspect.isfunction(member) and not method.startswith("_")
 ]
 OTHERS = PUBLIC - {*FUNCTIONS, *CLASSES}
+PLOTS = [f"plot.{name}" for name in leastcut.plot.PLOTS]
+OBJECTS = [*FUNCTIONS, *CLASSES, *PLOTS, "scanpy.cut", "dask.AnchorSpectralClustering"]
+
+PRIVATE = {
+    node.name
+    for path in FILES
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.ClassDef)
+} - PUBLIC
+"""The names of all classes of the package that are not public."""
 
 MISTAKES = {
     "GL08": "no docstring",
@@ -36,7 +52,7 @@ MISTAKES = {
     "PR07": "a parameter without a description",
     "RT01": "no Returns section",
 }
-"""What numpydoc must not find."""
+"""Errors of numpydoc that are not accepted."""
 
 
 def mistakes(name: str) -> list[str]:
@@ -50,7 +66,64 @@ def test_every_public_name_is_covered():
     assert modules | registries == OTHERS
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *(f"plot.{name}" for name in leastcut.plot.PLOTS)])
+def public_object(name: str) -> object:
+    """Return a public object by its name within the package."""
+    one = leastcut
+    for attribute in name.split("."):
+        one = getattr(one, attribute)
+    return one
+
+
+def docstrings(name: str) -> dict[str, str]:
+    """Return the docstrings of an object and, for a class, of its public methods and properties."""
+    one = public_object(name)
+    members = {name: one}
+    if inspect.isclass(one):
+        for attribute in dir(one):
+            member = inspect.getattr_static(one, attribute)
+            if isinstance(member, property | cached_property):
+                member = member.fget if isinstance(member, property) else member.func
+            module = str(getattr(member, "__module__", ""))
+            if not attribute.startswith("_") and module.startswith("leastcut"):
+                members[f"{name}.{attribute}"] = member
+    return {label: inspect.getdoc(member) or "" for label, member in members.items()}
+
+
+def exists(name: str, scope: str) -> bool:
+    """Return whether a name of a See Also section exists in the scope, the package or elsewhere."""
+    for full in (f"leastcut.{scope}.{name}", f"leastcut.{name}", name):
+        with contextlib.suppress(ImportError, AttributeError, ValueError):
+            pkgutil.resolve_name(full)
+            return True
+    return False
+
+
+def private_names(docstring: str) -> set[str]:
+    """Return the private classes that a docstring mentions as types or as code."""
+    sections = NumpyDocString(docstring)
+    types = [
+        entry.type for key in ("Parameters", "Attributes", "Returns") for entry in sections[key]
+    ]
+    code = re.findall(r"`([^`\n]+)`", docstring)
+    return PRIVATE & set(re.findall(r"\w+", " ".join([*types, *code])))
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_public_objects_have_notes_and_links_that_exist(name):
+    sections = NumpyDocString(inspect.getdoc(public_object(name)))
+    assert sections["Notes"]
+    linked = [link for links, _ in sections["See Also"] for link, _ in links]
+    assert linked
+    assert [link for link in linked if not exists(link, name.rpartition(".")[0])] == []
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_public_objects_do_not_mention_private_classes(name):
+    mentions = {label: private_names(text) for label, text in docstrings(name).items()}
+    assert {label: names for label, names in mentions.items() if names} == {}
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *PLOTS])
 def test_functions_document_parameters_and_returns(name):
     assert mistakes(name) == []
 

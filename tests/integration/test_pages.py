@@ -158,7 +158,9 @@ def measured(head: str, families: dict[str, dict[str, dict[str, float]]]) -> lis
 def test_the_reference_has_every_public_name_under_a_heading():
     page = reference.pages()["index.rst"]  # raises if a name is under no heading
     for name in (name for name in dir(leastcut) if not name.startswith("__")):
-        assert re.search(rf"^ +{name}$|^(?:.. py:data:: |``)leastcut\.{name}\b", page, re.MULTILINE), name
+        assert re.search(
+            rf"^ +{name}$|^(?:.. py:data:: |``)leastcut\.{name}\b", page, re.MULTILINE
+        ), name
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/choosing.md"])
