@@ -89,7 +89,7 @@ def folder_does_not_matter(case: PointsCase) -> None:
         try:
             built(case, changed, folder=folder)
         except ValueError as error:
-            require("holds another run" in str(error), str(error), GRAPH)
+            require("has another run" in str(error), str(error), GRAPH)
         else:
             require(False, f"the folder is accepted although row {row} has changed", GRAPH)
 

@@ -350,7 +350,7 @@ REFUSED = {
     "clusters": (lambda X: X, {"n_clusters": 70}, ValueError, "70 is more than the 60 anchors"),
     "more": (lambda X: X, {"n_clusters": 2001}, ValueError, "2001 is more than the 2000"),
     "no number": (lambda X: X, {"n_clusters": "many"}, ValueError, "The 'n_clusters' parameter"),
-    "neighbors": (lambda X: X, {"n_neighbors": 60}, ValueError, "must be below n_anchors=60"),
+    "neighbors": (lambda X: X, {"n_neighbors": 60}, ValueError, "must be less than n_anchors=60"),
     "effort": (lambda X: X, {"effort": "some"}, ValueError, "The 'effort' parameter"),
     "seed": (lambda X: X, {"random_state": -1}, ValueError, "The 'random_state' param"),
     "client": (lambda X: X, {"client": "here"}, TypeError, "client='here' is not a client"),

@@ -230,8 +230,8 @@ def check_enough_anchors(n_clusters: int, n_anchors: int) -> None:
     """Raise if there are fewer anchors with points than clusters."""
     if n_clusters > n_anchors:
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the number of anchors with points, {n_anchors}; "
-            "pass a larger n_anchors, if X has enough distinct samples, or fewer clusters."
+            f"n_clusters={n_clusters} is more than the {n_anchors} anchors with points; pass a "
+            "larger n_anchors, if X has enough distinct samples, or fewer clusters."
         )
 
 
