@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from leastcut.cli.messages import CORRECTABLE, guarded, log
+from leastcut.cli.messages import ERROR, guarded, log
 from leastcut.optional_packages import needed_for
 
 PROGRAM = "leastcut"  # in help and in errors
@@ -45,6 +45,6 @@ def _run(words: list[str]) -> int:
         context = getattr(error, "ctx", None)
         command = PROGRAM if context is None else context.command_path
         text = message()
-        log(f"{text}{'' if text[-1] in '.?' else '.'} See '{command} --help'.")
-        return CORRECTABLE
+        log(f"{text}{'' if text.endswith(('.', '?')) else '.'} See '{command} --help'.")
+        return ERROR
     return run() if callable(run) else int(run or 0)

@@ -53,7 +53,7 @@ class Clustered(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """A cluster: its size, weight and boundary, and its share of the cut value."""
+    """A cluster: its size, weight and boundary, and ``share``, its term in the cut value."""
 
     label: Any
     size: int

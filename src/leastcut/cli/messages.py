@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-CLOSED, CORRECTABLE, INTERRUPTED = 1, 2, 130  # shells report Ctrl-C as 128 plus the signal number
+CLOSED, ERROR, INTERRUPTED = 1, 2, 130  # shells report Ctrl-C as 128 plus the signal number
 
 # Errors whose messages state the problem and the remedy; others are internal errors.
 EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError)
@@ -73,7 +73,7 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
             sys.stdout.flush()
         except OSError:
             _discard_output()
-        return CORRECTABLE
+        return ERROR
     return status
 
 
