@@ -87,9 +87,9 @@ def cut_path(
     Notes
     -----
     The eigenproblem is solved once for all numbers. Partitions into similar numbers of clusters
-    improve each other, so the search for many numbers takes less time than separate searches. The
-    exception is ``effort="fast"``, which takes as long, and whose values are never above those of
-    :func:`leastcut.partition` with the same effort and integer seed.
+    improve each other. With ``effort="balanced"`` the search for many numbers takes less time than
+    separate searches; with less effort it takes somewhat more. With ``"fast"``, values are never
+    above those of :func:`leastcut.partition` with the same effort and integer seed.
 
     Examples
     --------
