@@ -140,8 +140,9 @@ class CannotLinks:
     def separated(self, aggregate_of: np.ndarray) -> np.ndarray:
         """Return aggregate ids in which no aggregate contains a pair.
 
-        Of a pair in one aggregate the second node leaves it, or the first if the second names the
-        aggregate. An aggregate with a node that is not paired with the naming node keeps a node.
+        Of a pair in one aggregate the second node leaves, or the first if the second names the
+        aggregate. An aggregate with nodes that are not paired with the naming node keeps at least
+        one of them.
         """
         broken = self.violated(aggregate_of)
         if broken.size == 0:

@@ -310,8 +310,8 @@ class Cut:
             weights = np.full(n_samples, weights)
         if weights.shape != (n_samples,):
             raise ValueError(
-                f"sample_weight must have shape ({n_samples},), one number per sample, but its "
-                f"shape is {weights.shape}."
+                f"sample_weight must have shape ({n_samples},), but its shape is {weights.shape}; "
+                "pass one number per sample."
             )
         check_positive("sample_weight", weights, "sample")
         return replace(self, sample_weight=weights.copy())

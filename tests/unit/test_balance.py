@@ -282,8 +282,8 @@ def test_the_edge_cut_supports_init_links_and_isolated_nodes():
     assert np.unique(linked.labels[[0, 40, 70]]).size == 1
     assert linked.cut_value == leastcut.cut_value(S, linked.labels, "edges")
     assert is_balanced(np.ones(90), linked.labels, 3, 0.1)
-    lonely = sp.csr_array(sp.block_diag([S, sp.csr_array((30, 30))]))
-    result = leastcut.partition(lonely, 4, "edges", balance=0.0, **FAST)
+    with_isolated = sp.csr_array(sp.block_diag([S, sp.csr_array((30, 30))]))
+    result = leastcut.partition(with_isolated, 4, "edges", balance=0.0, **FAST)
     assert np.bincount(result.labels).tolist() == [30] * 4
 
 
@@ -332,9 +332,9 @@ def test_components_are_joined_and_split_to_satisfy_the_balance():
     """Partitions without cut edges have uneven clusters."""
     blocks = [np.ones((k, k)) for k in (30, 20, 20, 10)]
     S = sp.csr_array(sp.block_diag(blocks).tocsr())
-    whole = leastcut.partition(S, 2, "ratio", balance=0.0, **FAST)
-    assert np.bincount(whole.labels).tolist() == [40, 40]
-    assert whole.cut_value == 0.0
+    balanced = leastcut.partition(S, 2, "ratio", balance=0.0, **FAST)
+    assert np.bincount(balanced.labels).tolist() == [40, 40]
+    assert balanced.cut_value == 0.0
     for c, balance in ((4, 0.0), (3, 0.1), (3, (0.1, 0.1)), (16, 0.0)):
         result = leastcut.partition(S, c, "ratio", balance=balance, **FAST)
         check(S, result, c, "ratio", balance)
@@ -602,13 +602,13 @@ def test_the_balance_suggested_by_an_error_is_enough(data):
         except ValueError as error:
             words = str(error).split("balance=")[1]
             # A pair or a number.
-            said = words[: words.index(")") + 1] if words[0] == "(" else words.split()[0]
-            pair = tuple(float(part) for part in said.strip("(),.").split(","))
+            suggested = words[: words.index(")") + 1] if words[0] == "(" else words.split()[0]
+            pair = tuple(float(part) for part in suggested.strip("(),.").split(","))
             balance = pair if len(pair) == 2 else pair[0]
         else:
             check(S, result, c, weights, balance)
             return
-    pytest.fail(f"balance={balance} was said to be enough for {weights} in {c} clusters")
+    pytest.fail(f"balance={balance} was suggested by the error for {weights} in {c} clusters")
 
 
 # -- the benchmark
@@ -635,8 +635,8 @@ def test_the_benchmark_uses_the_same_limits():
         "methods": {"leastcut, fast": judged | {"seconds": 1.0}},
     }  # fmt: skip
     for name, change, balanced in (("KaHIP, ECO", 2, True), ("KaHIP, STRONG", 1, False)):
-        theirs = {"edge cut": change * judged["edge cut"], "is_balanced": balanced, "seconds": 1.0}
-        row["methods"][name] = judged | theirs
+        changed = {"edge cut": change * judged["edge cut"], "is_balanced": balanced, "seconds": 1.0}
+        row["methods"][name] = judged | changed
     summary = balance.summary([row])
     assert summary["games"]["edge cut"]["looked_at"]["over"]["fast over KaHIP"] == 0.5
     assert summary["limit_broken"]["KaHIP, STRONG"] == 1

@@ -74,26 +74,26 @@ def test_balanced_visits_four_times_the_first_stage_on_large_graphs(monkeypatch)
 
 def test_auto_visits_a_quarter_of_the_work_of_the_eigenproblem():
     S = points_graph(6000)
-    foreseen = eigenproblem_work(as_problem(S), 60)
+    estimate = eigenproblem_work(as_problem(S), 60)
     work, first = spent(S, 60, EFFORTS["auto"].stages)
-    assert first < 0.25 * foreseen <= work <= 0.25 * foreseen + 2 * first
+    assert first < 0.25 * estimate <= work <= 0.25 * estimate + 2 * first
     # It does nothing if the first stage has cost as much.
-    foreseen = eigenproblem_work(as_problem(S), 2)
+    estimate = eigenproblem_work(as_problem(S), 2)
     work, first = spent(S, 2, EFFORTS["auto"].stages)
-    assert 0.25 * foreseen < first <= work <= 1.5 * first
+    assert 0.25 * estimate < first <= work <= 1.5 * first
 
 
 def test_the_spectral_solution_respects_its_share_of_the_work(monkeypatch):
-    asked = []
+    calls = []
 
-    def noted(problem, steps, n_clusters, rng, *, n_starts, most_work, is_late):
+    def recorded(problem, steps, n_clusters, rng, *, n_starts, most_work, is_late):
         result = spectral_start.rough_labels(
             problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work
         )
-        asked.append((n_starts, most_work, result))
+        calls.append((n_starts, most_work, result))
         return result
 
-    monkeypatch.setattr(passes, "rough_labels", noted)
+    monkeypatch.setattr(passes, "rough_labels", recorded)
     problem = as_problem(points_graph(4000))
     # Ignore the work after the spectral solutions.
     monkeypatch.setattr(population.Population, "spend", lambda *_: None)
@@ -106,30 +106,30 @@ def test_the_spectral_solution_respects_its_share_of_the_work(monkeypatch):
         (("fast", "balanced"), [1, 4, 4]),
         (("fast", "thorough"), [1, 10, 10]),
     ):
-        asked.clear()
+        calls.clear()
         made = Search(problem, 6, [0], 1, Budget(), False)
         search._run(made, names, ())
-        assert [n_starts for n_starts, _, _ in asked] == starts
-        for _, most_work, result in asked:
+        assert [n_starts for n_starts, _, _ in calls] == starts
+        for _, most_work, result in calls:
             assert result is None or result[2] <= most_work
 
 
 def test_the_share_of_the_spectral_solution_is_relative_to_previous_work(monkeypatch):
-    asked = []
-    monkeypatch.setattr(passes, "rough_labels", lambda *_, most_work, **__: asked.append(most_work))
+    calls = []
+    monkeypatch.setattr(passes, "rough_labels", lambda *_, most_work, **__: calls.append(most_work))
     # The full share for up to 8 clusters, and an eighth of it for 32.
     for c, share in ((2, 5.0), (8, 5.0), (32, 0.625)):
         made = Search(ring(4000), c, [0], 1, Budget(), False)
         passes_made, consider = [], made.consider
 
-        def noted(candidate, passes_made=passes_made, consider=consider):
+        def recorded(candidate, passes_made=passes_made, consider=consider):
             passes_made.append(candidate.work)
             return consider(candidate)
 
-        made.consider = noted
-        asked.clear()
+        made.consider = recorded
+        calls.clear()
         search._run(made, ("fast",), ())
-        assert asked == [pytest.approx(share * passes_made[0])]
+        assert calls == [pytest.approx(share * passes_made[0])]
     # And never more than the time allows.
     late = Search(ring(4000), 4, [0], 1, Budget(time_limit=0.0), False)
     assert late.work_left <= 0.0
@@ -144,17 +144,17 @@ def test_the_bound_is_computed_by_default_up_to_a_size(monkeypatch, effort, most
     class Stopped(Exception):
         """Raised instead of searching."""
 
-    def noted(*arguments):
-        wanted.append(arguments[5])
+    def recorded(*arguments):
+        computed.append(arguments[5])
         raise Stopped
 
-    wanted: list[bool] = []
-    monkeypatch.setattr(search, "Search", noted)
+    computed: list[bool] = []
+    monkeypatch.setattr(search, "Search", recorded)
     for n in (most, most + 1):
-        for asked in (None, False, True):
+        for bound in (None, False, True):
             with pytest.raises(Stopped):
-                leastcut.partition(ring(n).graph, 4, effort=effort, lower_bound=asked)
-    assert wanted == [True, False, True, False, False, True]
+                leastcut.partition(ring(n).graph, 4, effort=effort, lower_bound=bound)
+    assert computed == [True, False, True, False, False, True]
 
 
 @given(st.integers(50, 20_000), st.integers(2, 500))
@@ -209,12 +209,12 @@ def test_a_huge_graph_gets_one_pass(monkeypatch):
 def test_the_passes_of_the_first_stage_coarsen_to_documented_sizes(monkeypatch, n, c, sizes):
     seen = []
 
-    def noted(made, smallest):
+    def recorded(made, smallest):
         seen.append(smallest)
         return descend(made, smallest)
 
     descend = Passes.descend
-    monkeypatch.setattr(Passes, "descend", noted)
+    monkeypatch.setattr(Passes, "descend", recorded)
     leastcut.partition(points_graph(n), c, effort="fast", random_state=0)
     assert seen == sizes
 
@@ -223,12 +223,12 @@ def test_cycles_coarsen_to_two_to_four_nodes_per_cluster(monkeypatch):
     problem, rng = as_problem(points_graph(900)), np.random.default_rng(0)
     coarsest = []
 
-    def noted(*arguments, **options):
+    def recorded(*arguments, **options):
         steps = coarsening.build(*arguments, **options)
         coarsest.append(steps[-1].problem.n_nodes)
         return steps
 
-    monkeypatch.setattr(passes, "build", noted)
+    monkeypatch.setattr(passes, "build", recorded)
     nine = Passes(problem, 9, rng)
     labels = nine.fresh(100).labels
     coarsest.clear()
@@ -250,13 +250,13 @@ def test_the_work_of_a_level_is_three_visits_per_edge_plus_a_constant():
 def test_the_work_of_a_pass_includes_its_start(monkeypatch):
     problem, counted = as_problem(points_graph(900)), []
 
-    def noted(*arguments, **options):
+    def recorded(*arguments, **options):
         state = uncoarsen(*arguments, **options)
         counted.append(state.work)
         return state
 
     uncoarsen = Passes.uncoarsen
-    monkeypatch.setattr(Passes, "uncoarsen", noted)
+    monkeypatch.setattr(Passes, "uncoarsen", recorded)
     nine = Passes(problem, 9, np.random.default_rng(0))
     first = nine.fresh(100)
     assert first.work == sum(counted)
@@ -385,22 +385,22 @@ def walled(k, n_side=60):
 
 
 def test_chains_end_after_fifteen_moves_and_twenty_visits_per_edge(monkeypatch):
-    asked = []
+    calls = []
     search = State.fm_search
 
-    def noted(state, seeds, patience, max_edges):
-        asked.append((patience, max_edges / state.problem.graph.n_stored))
+    def recorded(state, seeds, patience, max_edges):
+        calls.append((patience, max_edges / state.problem.graph.n_stored))
         return search(state, seeds, patience, max_edges)
 
-    monkeypatch.setattr(State, "fm_search", noted)
+    monkeypatch.setattr(State, "fm_search", recorded)
     for n, n_full in ((200, 5000), (201, 5000), (1000, 1000), (1000, 1001)):
         state = State(as_problem(points_graph(n)), (np.arange(n) % 3).astype(np.int32), 3)
         full = state.problem if n_full == n else ring(n_full)
-        before = len(asked)
+        before = len(calls)
         Passes(full, 3, np.random.default_rng(0)).improve(state)
         # FM search runs on levels of up to 200 nodes, and in problems of up to 1000.
-        assert len(asked) - before == (n <= 200 or n_full <= 1000)
-    assert asked == [(15, 20)] * 2
+        assert len(calls) - before == (n <= 200 or n_full <= 1000)
+    assert calls == [(15, 20)] * 2
 
 
 @pytest.mark.parametrize("patience", [1, 4, 15])
@@ -430,12 +430,12 @@ def test_larger_limits_of_chains_visit_more_and_decrease_no_less(S, c, seed):
         return state.work - before, decrease
 
     # The chains are the same, in the same order; the limit determines where they stop.
-    whole, gain = search(10**9)
-    budgets = sorted({-1, 0, *rng.integers(0, max(1, whole), size=4).tolist(), whole})
+    total, gain = search(10**9)
+    budgets = sorted({-1, 0, *rng.integers(0, max(1, total), size=4).tolist(), total})
     visits, gains = zip(*(search(budget) for budget in budgets), strict=True)
     assert visits[0] == 0
     assert list(visits) == sorted(visits)
     assert list(gains) == sorted(gains)
-    assert (visits[-1], gains[-1]) == (whole, gain)
+    assert (visits[-1], gains[-1]) == (total, gain)
     for budget, visited in zip(budgets, visits, strict=True):
-        assert visited > budget or visited == whole
+        assert visited > budget or visited == total

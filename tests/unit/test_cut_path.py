@@ -294,17 +294,17 @@ def test_a_fit_searches_only_for_its_own_partition(monkeypatch, options):
 
 def test_a_path_does_not_depend_on_the_time_of_first_access():
     X, _ = make_blobs(120, centers=SIX[:3], cluster_std=3.0, random_state=0)
-    asked, later, again = (
+    accessed, later, again = (
         SpectralClustering("auto", max_clusters=6, effort="balanced", random_state=0).fit(X)
         for _ in range(3)
     )
-    labels = asked.cut_path_.labels
-    kept, fresh = pickle.loads(pickle.dumps(asked)), pickle.loads(pickle.dumps(later))
+    labels = accessed.cut_path_.labels
+    kept, fresh = pickle.loads(pickle.dumps(accessed)), pickle.loads(pickle.dumps(later))
     again.predict(X[:5]), again.lower_bound_, again.embedding_
     for model in (kept, fresh, again):
         np.testing.assert_array_equal(model.cut_path_.labels, labels)
-        assert model.cut_path_.reason == asked.cut_path_.reason
-    assert not hasattr(clone(asked), "cut_path_")
+        assert model.cut_path_.reason == accessed.cut_path_.reason
+    assert not hasattr(clone(accessed), "cut_path_")
 
 
 def test_a_fit_with_a_fixed_number_removes_the_path(blobs):

@@ -115,12 +115,12 @@ def small_blocks(monkeypatch):
 def test_no_aggregate_has_nodes_of_two_blocks(parts):
     problem = ring(950)
     assert coarsening._block_size(problem.graph) == 100
-    rule, leaders = COARSENING_RULES["label_propagation"], []
+    rule, aggregates = COARSENING_RULES["label_propagation"], []
     for n_threads in (1, 2, 5):
         rng = np.random.default_rng(1)
-        leaders.append(rule(problem, rng, 20.0, parts, n_threads))
-        np.testing.assert_array_equal(leaders[0], leaders[-1])
-    aggregate_of, node = leaders[0], np.arange(950)
+        aggregates.append(rule(problem, rng, 20.0, parts, n_threads))
+        np.testing.assert_array_equal(aggregates[0], aggregates[-1])
+    aggregate_of, node = aggregates[0], np.arange(950)
     np.testing.assert_array_equal(aggregate_of[aggregate_of], aggregate_of)
     np.testing.assert_array_equal(aggregate_of // 100, node // 100)
     if parts is not None:

@@ -271,9 +271,9 @@ def test_a_bridge_between_grids_is_a_gap_and_a_cut_grid_has_none():
     joined = as_problem(sp.csr_array(sp.block_diag([one, one])) + sp.csr_array(bridge))
     assert has_depth(joined, labels)
     assert gap_evidence(joined, labels) > ENOUGH
-    whole = as_problem(grid(2 * side, side))
-    assert has_depth(whole, labels)
-    assert gap_evidence(whole, labels) == 0.0
+    single = as_problem(grid(2 * side, side))
+    assert has_depth(single, labels)
+    assert gap_evidence(single, labels) == 0.0
     assert gap_evidence(as_problem(sp.block_diag([one, one])), labels) == 0.0
     assert not has_depth(as_problem(np.ones((20, 20))), np.repeat([0, 1], 10))
 

@@ -408,8 +408,8 @@ def test_the_lower_bound_is_computed_if_requested_or_cheap():
     assert leastcut.partition(S, 4, effort="fast", random_state=0).lower_bound is not None
     S = points_graph(EFFORTS["fast"].bound_nodes + 1)
     assert leastcut.partition(S, 4, effort="fast", random_state=0).lower_bound is None
-    asked = leastcut.partition(S, 4, effort="fast", lower_bound=True, random_state=0)
-    assert asked.lower_bound == pytest.approx(leastcut.lower_bound(S, 4))
+    bounded = leastcut.partition(S, 4, effort="fast", lower_bound=True, random_state=0)
+    assert bounded.lower_bound == pytest.approx(leastcut.lower_bound(S, 4))
 
 
 def test_unknown_options_raise():

@@ -242,7 +242,7 @@ def refine_anchors(problem: AnchorProblem, labels: np.ndarray) -> Partition:
 def certify_anchors(problem: AnchorProblem, labels: np.ndarray, **options: Any) -> NoReturn:
     """Raise, as a proof needs the edges."""
     raise TypeError(
-        "A proof needs the edges, which an anchor graph does not store; leastcut.lower_bound "
+        "A proof needs the edges, but an anchor graph stores no edges; leastcut.lower_bound "
         "returns a bound from eigenvalues. If there are few samples, pass graph.to_sparse() and "
         "the labels to leastcut.certify."
     )

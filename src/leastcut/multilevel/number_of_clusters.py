@@ -64,7 +64,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)  # replaces zero eigenvalues in divi
 # The 3% quantile of the leak of partitions of graphs without clusters, fitted on such graphs, has
 # the logarithm LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbors of a node)).
 LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
-STEEP = 3  # power of a relative leak above 1 by which evidence is divided
+STEEP = 3  # evidence is divided by this power of a relative leak above 1
 TIGHTEST = 0.2  # smaller relative leaks count as this one; coarse clusters would always win
 LEAKIEST = 1e9  # larger relative leaks count as this one
 # A small leak counts fully if the slope p is this far below 2, the slope of points on a line, whose

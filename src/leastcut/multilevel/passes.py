@@ -105,7 +105,7 @@ class Passes:
         before there is a partition.
         """
         low = self._last(steps)
-        # All levels have the same components.
+        # All levels have the same number of components.
         uncut = low.uncut_labels(self.n_clusters)
         if uncut is not None and low.allows(uncut):
             labels = uncut.astype(np.int32)
