@@ -21,12 +21,12 @@ def replacing(path: Path) -> Iterator[Path]:
     target = path.resolve()
     # in the same folder, as moving a file to another disk is not atomic
     with TemporaryDirectory(dir=target.parent, prefix=f".{target.stem}.") as folder:
-        part = Path(folder) / target.name
-        yield part
-        os.replace(part, target)
+        temporary = Path(folder) / target.name
+        yield temporary
+        os.replace(temporary, target)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8, completely or not at all."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

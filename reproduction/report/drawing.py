@@ -66,7 +66,7 @@ Panel = Callable[[Any], None]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that is drawn from records.
+    """A figure made from records.
 
     Attributes
     ----------
@@ -116,16 +116,16 @@ def save(figure: Figure, records: list[Record], folder: Path) -> list[Path]:
     options: dict[str, Any] = {"png": {"dpi": 180}, "svg": {"metadata": {"Date": None}}}
     paths = []
     with rc_context(STYLE):
-        drawn = _drawn(figure.panels(records), figure.in_row)
+        canvas = _canvas(figure.panels(records), figure.in_row)
         folder.mkdir(parents=True, exist_ok=True)
         for kind in options:
             paths.append(folder / f"{figure.name}.{kind}")
             with replacing(paths[-1]) as file:
-                drawn.savefig(file, format=kind, **options[kind])
+                canvas.savefig(file, format=kind, **options[kind])
     return paths
 
 
-def _drawn(panels: list[Panel], in_row: int) -> Any:
+def _canvas(panels: list[Panel], in_row: int) -> Any:
     """Return a matplotlib figure with the panels in rows."""
     from matplotlib.figure import Figure as Canvas
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -134,10 +134,10 @@ def _drawn(panels: list[Panel], in_row: int) -> Any:
     in_row = min(in_row, len(panels))
     n_rows = -(-len(panels) // in_row)
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
-    drawn = Canvas(figsize=(width * in_row, height * n_rows), layout=layout)
+    canvas = Canvas(figsize=(width * in_row, height * n_rows), layout=layout)
     for position, panel in enumerate(panels, start=1):
-        panel(drawn.add_subplot(n_rows, in_row, position))
-    return drawn
+        panel(canvas.add_subplot(n_rows, in_row, position))
+    return canvas
 
 
 def inline_panels(figure: Figure, records: list[Record]) -> list[str]:
@@ -147,10 +147,10 @@ def inline_panels(figure: Figure, records: list[Record]) -> list[str]:
     inline = []
     with rc_context(STYLE):
         for number, panel in enumerate(figure.panels(records)):
-            drawn = _drawn([panel], 1)
-            title = drawn.axes[0].get_title(loc="left") or figure.title
+            canvas = _canvas([panel], 1)
+            title = canvas.axes[0].get_title(loc="left") or figure.title
             file = StringIO()
-            drawn.savefig(file, format="svg", metadata={"Date": None})
+            canvas.savefig(file, format="svg", metadata={"Date": None})
             name = f"{figure.name}-{number}"
             inline.append(_inline(file.getvalue(), name, " ".join(title.split())))
     return inline
