@@ -77,8 +77,8 @@ def points_graph(n: int, n_neighbors: int = 10, order: str = "random") -> sp.csr
     points = np.random.default_rng(0).random((n, 2))
     if order == "spatial":
         points = points[np.argsort(_along_the_curve(points), kind="stable")]
-    found = cKDTree(points).query(points, k=n_neighbors + 1, workers=-1)[1][:, 1:]
-    columns = found.astype(np.int32).reshape(-1)
+    neighbors = cKDTree(points).query(points, k=n_neighbors + 1, workers=-1)[1][:, 1:]
+    columns = neighbors.astype(np.int32).reshape(-1)
     rows = np.arange(0, n * n_neighbors + 1, n_neighbors, dtype=np.int32)
     directed = sp.csr_array((np.ones(columns.size), columns, rows), shape=(n, n))
     return sp.csr_array(directed.maximum(directed.T))

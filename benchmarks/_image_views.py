@@ -36,7 +36,7 @@ def zernike(images: np.ndarray) -> np.ndarray:
     y, x = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
     inside = radius <= 1.0
-    found = []
+    features = []
     for order in range(MOST_ORDER + 1):
         for turns in range(order % 2, order + 1, 2):
             polynomial = np.zeros_like(radius)
@@ -45,31 +45,31 @@ def zernike(images: np.ndarray) -> np.ndarray:
                 ways *= factorial((order - turns) // 2 - s)
                 polynomial += (-1) ** s * factorial(order - s) / ways * radius ** (order - 2 * s)
             basis = (order + 1) / np.pi * polynomial * np.exp(-1j * turns * angle) * inside
-            found.append(np.abs(np.tensordot(images, basis, axes=2)))
-    return np.stack(found, axis=1)
+            features.append(np.abs(np.tensordot(images, basis, axes=2)))
+    return np.stack(features, axis=1)
 
 
 def binary_patterns(images: np.ndarray) -> np.ndarray:
     """Return histograms of local binary patterns (LBP) per cell."""
     from skimage.feature import local_binary_pattern
 
-    found = []
+    features = []
     for image in images:
         scaled = np.round(255 * (image - image.min()) / max(float(np.ptp(image)), 1e-12))
         codes = local_binary_pattern(scaled.astype(np.uint8), 8, 1, method="uniform").astype(int)
-        found.append(_histograms(codes, np.ones(codes.shape), 10))
-    return np.sqrt(found)
+        features.append(_histograms(codes, np.ones(codes.shape), 10))
+    return np.sqrt(features)
 
 
 def gradients(images: np.ndarray) -> np.ndarray:
     """Return histograms of oriented gradients (HOG) per cell."""
-    found = []
+    features = []
     for image in images.astype(np.float64):
         down, right = np.gradient(image)
         angle = np.mod(np.arctan2(down, right), np.pi)
         bins = np.minimum((angle / np.pi * N_ANGLES).astype(int), N_ANGLES - 1)
-        found.append(_histograms(bins, np.hypot(down, right), N_ANGLES))
-    return np.sqrt(found)
+        features.append(_histograms(bins, np.hypot(down, right), N_ANGLES))
+    return np.sqrt(features)
 
 
 def _histograms(bins: np.ndarray, weights: np.ndarray, n_bins: int) -> np.ndarray:

@@ -149,8 +149,8 @@ def of_table(table: np.ndarray) -> dict[str, float]:
     """
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-    there = shares > 0
-    mutual = (shares[there] * np.log(shares[there] / np.outer(rows, columns)[there])).sum()
+    positive = shares > 0
+    mutual = (shares[positive] * np.log(shares[positive] / np.outer(rows, columns)[positive])).sum()
     entropies = [-(part[part > 0] * np.log(part[part > 0])).sum() for part in (rows, columns)]
     if max(entropies) == 0:
         return {"nmi": 1.0, "nmi_by_the_mean": 1.0}

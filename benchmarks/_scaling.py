@@ -54,7 +54,7 @@ class Tally:
     @contextmanager
     def of(self, kind: type) -> Iterator[None]:
         """Count the calls of a class of workers."""
-        whole = {name: getattr(kind, name) for name in ("run", "total", "once")}
+        originals = {name: getattr(kind, name) for name in ("run", "total", "once")}
         inside = []  # a total may call runs, which are not counted again
 
         def count(
@@ -62,24 +62,24 @@ class Tally:
         ) -> Any:
             begin = perf_counter()
             inside.append(method)
-            found = whole[method](workers, name, task, *rest, **options)
+            result = originals[method](workers, name, task, *rest, **options)
             inside.pop()
             seconds = perf_counter() - begin
             if method == "once":
                 self.add_once(name, seconds)
             elif not inside:
                 # Several tasks may share one name.
-                record = found if method == "total" else found[1]
+                record = result if method == "total" else result[1]
                 self.add(f"{name}: {task.__name__}", seconds, sum(workers.sizes), record)
-            return found
+            return result
 
-        for method in whole:
+        for method in originals:
             setattr(kind, method, partialmethod(_swapped, count, method))
         try:
             yield
         finally:
-            for method, own in whole.items():
-                setattr(kind, method, own)
+            for method, original in originals.items():
+                setattr(kind, method, original)
 
 
 def _swapped(workers: Any, count: Any, method: str, *arguments: Any, **options: Any) -> Any:
@@ -117,10 +117,10 @@ def passes_of(
     small_n, n_chunks : int
         The points and the chunks of these runs.
     """
-    found = {}
+    passes = {}
     for name, seconds in alone.seconds.items():
         per_point = seconds / alone.n_points[name]
-        found[name] = Pass(alone.n_points[name] / n, per_point)
+        passes[name] = Pass(alone.n_points[name] / n, per_point)
         if name in few.tally.seconds and name in many.tally.seconds:
             # Overhead of a pass in seconds, with few and with many tasks.
             short, long = (
@@ -129,13 +129,13 @@ def passes_of(
             )
             if name == NEAREST:  # one task for every chunk in both
                 per_task = 0.5 * (short + long) / n_chunks
-                found[name] = found[name]._replace(seconds_per_task=per_task)
+                passes[name] = passes[name]._replace(seconds_per_task=per_task)
                 continue
             per_task = (long - short) / (many.n_tasks - few.n_tasks)
-            found[name] = found[name]._replace(
+            passes[name] = passes[name]._replace(
                 seconds_per_pass=short - few.n_tasks * per_task, seconds_per_task=per_task
             )
-    return found
+    return passes
 
 
 def forecast(

@@ -120,12 +120,12 @@ def _spirals(rng: np.random.Generator, n: int, k: int, noise: float) -> np.ndarr
 def blobs() -> Named:
     for d in (2, 3, 5, 10, 20, 50):
         for k in (2, 3, 4, 5, 7, 8, 10, 12, 15, 18, 20):
-            for apart in (5.0, 8.0):
+            for separation in (5.0, 8.0):
                 # In high dimension the same distance is smaller relative to the width of a cloud.
-                wide = apart * max(1.0, (d / 4) ** 0.25)
-                size = (30, 60, 120)[(d + k + int(apart)) % 3]
-                draw = partial(_clouds, sizes=[size] * k, d=d, apart=wide)
-                yield f"{k} in {d} dimensions, {apart} apart", k, draw, apart > 6
+                wide = separation * max(1.0, (d / 4) ** 0.25)
+                size = (30, 60, 120)[(d + k + int(separation)) % 3]
+                draw = partial(_clouds, sizes=[size] * k, d=d, separation=wide)
+                yield f"{k} in {d} dimensions, {separation} apart", k, draw, separation > 6
 
 
 def blobs_of_scikit_learn() -> Named:
@@ -150,7 +150,7 @@ def uneven_sizes() -> Named:
         for ratio in (3.0, 10.0, 30.0):
             for d in (2, 8):
                 sizes = np.maximum(900 * np.geomspace(1, 1 / ratio, k), 25).astype(int).tolist()
-                draw = partial(_clouds, sizes=sizes, d=d, apart=8.0 if d == 2 else 10.0)
+                draw = partial(_clouds, sizes=sizes, d=d, separation=8.0 if d == 2 else 10.0)
                 yield f"{k} in {d} dimensions, up to {ratio:g} to 1", k, draw, ratio <= 10
 
 
@@ -159,7 +159,7 @@ def uneven_densities() -> Named:
         for ratio in (2.5, 5.0, 10.0):
             for d in (2, 6):
                 stds = np.geomspace(1, ratio, k).tolist()
-                draw = partial(_clouds, sizes=[150] * k, d=d, apart=7.0, stds=stds)
+                draw = partial(_clouds, sizes=[150] * k, d=d, separation=7.0, stds=stds)
                 yield f"{k} in {d} dimensions, widths up to {ratio:g} to 1", k, draw, ratio <= 5
     for n in (300, 500, 1500):
         draw = partial(_sklearn, make_blobs, n_samples=n, cluster_std=[1.0, 2.5, 0.5], centers=3)
@@ -180,7 +180,7 @@ def far_apart() -> Named:
     for k in (2, 3, 5, 9, 14, 20):
         for d in (2, 15):
             for size in (40, 150):
-                draw = partial(_clouds, sizes=[size] * k, d=d, apart=40.0)
+                draw = partial(_clouds, sizes=[size] * k, d=d, separation=40.0)
                 yield f"{k} of {size} points in {d} dimensions", k, draw, True
 
 
@@ -209,18 +209,18 @@ def _clouds(
     rng: np.random.Generator,
     sizes: list[int],
     d: int,
-    apart: float,
+    separation: float,
     stds: list[float] | None = None,
 ) -> np.ndarray:
-    """Sample Gaussians with distances of at least ``apart`` times their mean width."""
+    """Sample Gaussians with distances of at least ``separation`` times their mean width."""
     widths = np.ones(len(sizes)) if stds is None else np.array(stds)
-    side, centers = apart * widths.max(), np.zeros((0, d))
+    side, centers = separation * widths.max(), np.zeros((0, d))
     while len(centers) < len(sizes):
         for _ in range(200):
             center = rng.uniform(0, side, d)
             i = len(centers)
             far = np.linalg.norm(centers - center, axis=1)
-            if np.all(far >= apart * (widths[:i] + widths[i]) / 2):
+            if np.all(far >= separation * (widths[:i] + widths[i]) / 2):
                 centers = np.vstack([centers, center])
                 break
         else:
@@ -487,8 +487,8 @@ def _regular(rng: np.random.Generator, n: int, degree: int) -> sp.csr_array:
 def _preferential(rng: np.random.Generator, n: int, edges: int) -> sp.csr_array:
     import networkx
 
-    found = np.array(networkx.barabasi_albert_graph(n, edges, seed=int(rng.integers(2**31))).edges)
-    return _from_edges(found[:, 0], found[:, 1], n)
+    pairs = np.array(networkx.barabasi_albert_graph(n, edges, seed=int(rng.integers(2**31))).edges)
+    return _from_edges(pairs[:, 0], pairs[:, 1], n)
 
 
 def _small_world(rng: np.random.Generator, n: int) -> sp.csr_array:

@@ -65,7 +65,7 @@ def work(name: str, n: int) -> dict[str, Any]:
     graph = leastcut.anchor_graph(X, N_ANCHORS, random_state=0)
     tied = perf_counter()
     c = len(SETS[name])
-    found = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
+    result = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
     end, cpu, peak = perf_counter(), process_time() - cpu, peak_gib()
     # More effort on the same graph: the default of the estimator.
     more = leastcut.partition(graph, c, effort="auto", random_state=0, lower_bound=False)
@@ -79,8 +79,8 @@ def work(name: str, n: int) -> dict[str, Any]:
         "peak_gib": peak,
         "peak_gib_of_the_points": at_start,
         "n_anchors": graph.n_anchors,
-        "cut_value": found.cut_value,
-        **agreement(name, found.labels),
+        "cut_value": result.cut_value,
+        **agreement(name, result.labels),
         "effort_auto": {
             "cut_seconds": round(auto, 3),
             "cut_value": more.cut_value,

@@ -72,12 +72,12 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
     for size in (5000,) if quick else (20_000, 100_000, 1_000_000):
         for name in (DATA,) if quick else ("two bananas", DATA):
             with TemporaryDirectory() as folder:
-                found = {}
+                results = {}
                 few = quick or size > MOST_FOR_ALL_OPTIONS
                 for method in ("leastcut", *DASK_ML)[: 2 if few else None]:
-                    found[method] = _part("peer", method, name, str(size), folder)
+                    results[method] = _part("peer", method, name, str(size), folder)
                 judged = _part("judge", name, str(size), folder)
-            for method, row in found.items():
+            for method, row in results.items():
                 record = {
                     "data": name,
                     "n": size,
@@ -148,8 +148,8 @@ def _one_process(workers: str, X: np.ndarray) -> tuple[float, np.ndarray, float]
 
     once(X[:20_000])
     begin = perf_counter()
-    found = once(X)
-    return perf_counter() - begin, found.labels, found.cut_value
+    result = once(X)
+    return perf_counter() - begin, result.labels, result.cut_value
 
 
 def _cluster(workers: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
@@ -192,8 +192,8 @@ def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
 
             options = dict(DASK_ML[method])
             if "gamma" in options:
-                apart = X[:1000, None] - X[None, 1000:2000]
-                options["gamma"] = 1 / float(np.median(np.square(apart).sum(axis=2)))
+                differences = X[:1000, None] - X[None, 1000:2000]
+                options["gamma"] = 1 / float(np.median(np.square(differences).sum(axis=2)))
             model = SpectralClustering(c, assign_labels="sklearn-kmeans", random_state=0)
             model.fit(da.from_array(X[:4000], chunks=(2000, 2)))  # loads
             model.set_params(**options)
@@ -297,7 +297,7 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
 
     chunks, usual = (-(-len(X) // SMALL_CHUNKS), X.shape[1]), workers.BUNDLES_PER_THREAD
     workers_of = estimator.workers_of
-    found = []
+    measurements = []
     with cluster_of(1) as cluster, Client(cluster) as client:
         model = AnchorSpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
         points = client.persist(da.from_array(X, chunks=chunks))
@@ -320,8 +320,8 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
                     model.fit(points)
             finally:
                 workers.BUNDLES_PER_THREAD, estimator.workers_of = usual, workers_of
-            found.append(_scaling.Small(tally, n_tasks[0]))
-    return found[0], found[1]
+            measurements.append(_scaling.Small(tally, n_tasks[0]))
+    return measurements[0], measurements[1]
 
 
 def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally, int]:

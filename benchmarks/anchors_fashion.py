@@ -50,9 +50,9 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
             in_process("benchmarks.anchors_fashion", "work", method, "4000", folder)  # compiles
         for _ in range(1 if quick else REPEATS):
             for method in METHODS:
-                found = in_process("benchmarks.anchors_fashion", "work", method, n, folder)
-                rows[method].append(found)
-                print(method, found, flush=True)
+                record = in_process("benchmarks.anchors_fashion", "work", method, n, folder)
+                rows[method].append(record)
+                print(method, record, flush=True)
         judged = in_process("benchmarks.anchors_fashion", "judge", n, folder)
     if "failed" in judged:
         raise RuntimeError(judged["failed"])
@@ -113,20 +113,20 @@ def judge(n: int, folder: str) -> dict[str, dict[str, Any]]:
     X, y = _images(n)
     plain = leastcut.nearest_neighbors_graph(X, 10, neighbors="exact")
     adaptive = leastcut.adaptive_neighbors_graph(X, neighbors="exact")
-    found = {}
+    recorded = {}
     for path in Path(folder).glob("*.npy"):
         labels = np.load(path)
         table = np.zeros((10, int(labels.max()) + 1), dtype=np.int64)
         np.add.at(table, (y, labels), 1)
         sizes = table.sum(axis=0)
-        found[path.stem] = {
+        recorded[path.stem] = {
             "cut_on_the_10_nn_graph": leastcut.cut_value(plain, labels),
             "cut_on_the_adaptive_graph": leastcut.cut_value(adaptive, labels),
             **of_table(table),
             "n_clusters_found": int((sizes > 0).sum()),
             "smallest_cluster": int(sizes[sizes > 0].min()),
         }
-    return found
+    return recorded
 
 
 def _images(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -75,7 +75,7 @@ def _case(points: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     some = np.sort(np.random.default_rng(1).choice(len(X), min(JUDGED, len(X)), replace=False))
     graph = leastcut.nearest_neighbors_graph(X[some], 10, device="cuda")
     seconds: dict[str, list[float]] = {name: [] for name in methods}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for repeat in range(REPEATS + 1):  # the first is a warm-up
         for name, method in methods.items():
             if name.endswith("processor") and repeat > 1:
@@ -84,9 +84,9 @@ def _case(points: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
             labels, stages = method(points, repeat == 1)
             if repeat:
                 seconds[name].append(perf_counter() - begin)
-                found.setdefault(name, (labels, stages))
+                results.setdefault(name, (labels, stages))
     rows = {}
-    for name, (labels, stages) in found.items():
+    for name, (labels, stages) in results.items():
         rows[name] = {
             "seconds": round(median(seconds[name]), 3),
             "stages": stages,
@@ -108,9 +108,9 @@ def _leastcut(points: Any, _: bool, device: str = "cuda") -> tuple[np.ndarray, d
     begin = perf_counter()
     graph = leastcut.anchor_graph(points, 1000, random_state=0, device=device)
     made = perf_counter()
-    found = leastcut.partition(graph, N_CLUSTERS, effort="auto", random_state=0, lower_bound=False)
+    result = leastcut.partition(graph, N_CLUSTERS, effort="auto", random_state=0, lower_bound=False)
     end = perf_counter()
-    return found.labels, {"graph": round(made - begin, 3), "cut": round(end - made, 3)}
+    return result.labels, {"graph": round(made - begin, 3), "cut": round(end - made, 3)}
 
 
 def _on_the_cpu(points: Any, first: bool) -> tuple[np.ndarray, dict[str, float]]:

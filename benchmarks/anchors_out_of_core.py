@@ -66,11 +66,11 @@ def work(name: str, folder: str, memory: str) -> dict[str, Any]:
     begin, cpu = perf_counter(), process_time()
     graph = leastcut.anchor_graph(path, N_ANCHORS, random_state=0, max_memory=memory)
     tied = perf_counter()
-    found = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
+    result = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
     end, cpu = perf_counter(), process_time() - cpu
     peak = peak_gib()  # before the agreement is computed
     spilled = sum(file.stat().st_size for file in Path(folder).rglob("*") if file != path)
-    n = found.labels.size
+    n = result.labels.size
     return {
         "seconds": round(end - begin, 3),
         "seconds_per_ten_million": round((end - begin) * 1e7 / n, 3),
@@ -80,8 +80,8 @@ def work(name: str, folder: str, memory: str) -> dict[str, Any]:
         "peak_gib": peak,
         "gib_spilled": round(spilled / 2**30, 2),
         "n_anchors": graph.n_anchors,
-        "cut_value": found.cut_value,
-        **(_of_mixture(found.labels) if name == "mixture" else agreement(name, found.labels)),
+        "cut_value": result.cut_value,
+        **(_of_mixture(result.labels) if name == "mixture" else agreement(name, result.labels)),
     }
 
 

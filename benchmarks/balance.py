@@ -63,11 +63,11 @@ def run(quick: bool = False) -> dict[str, Any]:
     named = [(family, name) for family, names in FAMILIES.items() for name in names]
     paths = [(family, folder / f"{name}.npz") for family, name in named[-1 if quick else 0 :]]
     # The largest first, for an even load.
-    there = [(path.stat().st_size, family, path) for family, path in paths if path.exists()]
+    existing = [(path.stat().st_size, family, path) for family, path in paths if path.exists()]
     rows = []
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         tasks = [
-            pool.submit(of_graph, family, path, quick) for _, family, path in sorted(there)[::-1]
+            pool.submit(of_graph, family, path, quick) for _, family, path in sorted(existing)[::-1]
         ]
         for task in as_completed(tasks):
             rows += task.result()
@@ -129,12 +129,12 @@ def peers(
     modes: Sequence[str],
 ) -> dict[str, tuple[np.ndarray, float]]:
     """Return labels and seconds of KaHIP's modes and of METIS, by name."""
-    found = {}
+    peers = {}
     for mode in modes:
-        found[f"KaHIP, {mode}"] = _kahip(S, c, weights, limit, mode)
+        peers[f"KaHIP, {mode}"] = _kahip(S, c, weights, limit, mode)
     for name, recursive in METIS.items():
-        found[name] = _metis(S, c, weights, balance, recursive)
-    return found
+        peers[name] = _metis(S, c, weights, balance, recursive)
+    return peers
 
 
 def _kahip(
@@ -151,8 +151,8 @@ def _kahip(
     graph = weights.tolist(), S.indptr.tolist(), [1] * S.nnz, S.indices.tolist()
     even = math.ceil(weights.sum() / c)
     # 2. KaHIP rounds its limit down, so it gets slightly more than an integer.
-    for own in (limit + 1, limit) if weights.max() == 1 else (limit,):
-        imbalance = own / even - 1 + 1e-9
+    for target in (limit + 1, limit) if weights.max() == 1 else (limit,):
+        imbalance = target / even - 1 + 1e-9
         began = process_time()
         _, labels = kahip.kaffpa(*graph, c, imbalance, True, 0, getattr(kahip, mode))
         seconds = process_time() - began
@@ -179,12 +179,12 @@ def _ours(
     S: sp.csr_array, c: int, game: str, balance: float
 ) -> dict[str, tuple[np.ndarray, float]]:
     options: dict[str, Any] = {"random_state": 0, "lower_bound": False, "n_jobs": 1}
-    found = {}
+    results = {}
     for effort in EFFORTS:
         began = process_time()
         part = leastcut.partition(S, c, GAMES[game], balance=balance, effort=effort, **options)
-        found[f"leastcut, {effort}"] = part.labels, process_time() - began
-    return found
+        results[f"leastcut, {effort}"] = part.labels, process_time() - began
+    return results
 
 
 def judged(
@@ -207,18 +207,20 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     ``over`` are geometric means of our value divided by the peer's, ``worst`` is the largest such
     ratio with its case, and ``seconds`` are means.
     """
-    found: dict[str, Any] = {}
+    games: dict[str, Any] = {}
     for game in GAMES:
         for half, looked in (("looked_at", True), ("reported", False)):
-            own = [row for row in rows if row["game"] == game and row["was_looked_at"] is looked]
-            if own:
-                found.setdefault(game, {})[half] = _half(own, game)
+            half_rows = [
+                row for row in rows if row["game"] == game and row["was_looked_at"] is looked
+            ]
+            if half_rows:
+                games.setdefault(game, {})[half] = _half(half_rows, game)
     names = dict.fromkeys(name for row in rows for name in row["methods"])
     broken = {
         name: sum(not row["methods"][name]["is_balanced"] for row in rows if name in row["methods"])
         for name in names
     }
-    return {"games": found, "limit_broken": broken}
+    return {"games": games, "limit_broken": broken}
 
 
 def _half(rows: list[dict[str, Any]], game: str) -> dict[str, Any]:

@@ -79,12 +79,12 @@ def paths() -> Iterator[tuple[str, sp.csr_array, int]]:
 
 def _certified(name: str, S: sp.csr_array, c: int, cut: str, seconds: float) -> dict[str, Any]:
     """Certify the labels of a thorough search, and return the gaps and times."""
-    found = leastcut.partition(S, c, cut, effort="thorough", lower_bound=True, random_state=0)
+    result = leastcut.partition(S, c, cut, effort="thorough", lower_bound=True, random_state=0)
     course: list[tuple[float, float, float]] = []
     began, used = time.perf_counter(), time.process_time()
     proven = leastcut.certify(
         S,
-        found.labels,
+        result.labels,
         cut,
         time_limit=seconds,
         random_state=0,
@@ -104,8 +104,8 @@ def _certified(name: str, S: sp.csr_array, c: int, cut: str, seconds: float) -> 
         "n": S.shape[0],
         "n_clusters": c,
         "value": proven.cut_value,
-        "better_labels_found": bool(proven.cut_value < found.cut_value * (1.0 - 1e-9)),
-        "gap_of_eigenvalues": found.gap,
+        "better_labels_found": bool(proven.cut_value < result.cut_value * (1.0 - 1e-9)),
+        "gap_of_eigenvalues": result.gap,
         "gap": proven.gap,
         "seconds": round(wall, 2),
         "cpu_seconds": round(used, 2),

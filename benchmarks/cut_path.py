@@ -79,12 +79,12 @@ def _paths(quick: bool) -> Iterator[dict[str, Any]]:
                 for numbers in ranges.values():
                     for k in numbers:
                         if k not in alone:
-                            found, seconds = _timed(
+                            result, seconds = _timed(
                                 lambda graph=graph, k=k, cut=cut, effort=effort: leastcut.partition(
                                     graph, k, cut, effort=effort, random_state=0, n_jobs=1
                                 )
                             )
-                            alone[k] = found.cut_value, seconds
+                            alone[k] = result.cut_value, seconds
                 for title, numbers in ranges.items():
                     path, seconds = _timed(
                         lambda graph=graph, numbers=numbers, cut=cut, effort=effort: (

@@ -61,7 +61,7 @@ OWN_GRAPH_NODES = 2000
 def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return samples and classes by name; with the paper's two largest datasets if available."""
     n = 600 if quick else 10_000
-    found = {
+    samples = {
         "wine": (scale(load_wine().data), load_wine().target),
         "breast cancer": (scale(load_breast_cancer().data), load_breast_cancer().target),
         "digits": (load_digits().data / 16, load_digits().target),
@@ -69,12 +69,12 @@ def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "moons": make_moons(n, noise=0.12, random_state=0),
     }
     if quick:
-        return {name: found[name] for name in ("wine", "moons")}
+        return {name: samples[name] for name in ("wine", "moons")}
     for name in ("usps", "fashion"):
         with suppress(FileNotFoundError):
             loaded = reproduction.datasets.load(name, download=False)
-            found[name] = (loaded.X / loaded.X.max(), loaded.y)
-    return found
+            samples[name] = (loaded.X / loaded.X.max(), loaded.y)
+    return samples
 
 
 def run(quick: bool = False) -> dict[str, Any]:

@@ -183,15 +183,15 @@ def possible(file: str) -> Iterator[list[Fault]]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found: dict[int, list[Fault]] = {}
+    by_line: dict[int, list[Fault]] = {}
     for node, others in seen(ast.parse(source)):
         for other in others:
             first = starts[node.lineno - 1] + node.col_offset
             last = starts[node.end_lineno - 1] + node.end_col_offset
             text = ast.unparse(other)
             text = f"({text})" if isinstance(other, ast.BinOp | ast.BoolOp | ast.UnaryOp) else text
-            found.setdefault(node.lineno, []).append((file, first, last, text))
-    for _, faults in sorted(found.items()):
+            by_line.setdefault(node.lineno, []).append((file, first, last, text))
+    for _, faults in sorted(by_line.items()):
         yield faults
 
 
@@ -212,7 +212,7 @@ def recorded(row: dict[str, Any]) -> Fault | None:
     """Return the fault of a recorded row in the current source, or None if its text is gone."""
     path, before = ROOT / PACKAGE / row["file"], row["before"].encode()
     source = path.read_bytes() if path.exists() else b""
-    places = [found.start() for found in re.finditer(re.escape(before), source)]
+    places = [match.start() for match in re.finditer(re.escape(before), source)]
     if not places:
         return None
     first = min(places, key=lambda place: abs(source[:place].count(b"\n") + 1 - row["line"]))
@@ -248,7 +248,7 @@ RUNS = (("not slow", ""), ("slow or hypothesis", "all"))
 def failing_test(file: str, work: Path, runs: tuple[tuple[str, str], ...] = RUNS) -> str | None:
     """Return the first failing test of a file, or None."""
     names = TESTS[home_of(file)].split()
-    found = [str(path) for name in names for path in (work / "tests").glob(f"*/test_{name}.py")]
+    paths = [str(path) for name in names for path in (work / "tests").glob(f"*/test_{name}.py")]
     # Keep compiled code, but not that of faulty kernels, which would replace it.
     cache = "faulty" if file.startswith("kernels") else "compiled"
     environment = {
@@ -259,7 +259,7 @@ def failing_test(file: str, work: Path, runs: tuple[tuple[str, str], ...] = RUNS
     }
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:randomly"]
     command += ["-k", LEFT_OUT, "-o", f"faulthandler_timeout={SECONDS_PER_TEST}"]
-    command += ["-o", "faulthandler_exit_on_timeout=true", *found, "-m"]
+    command += ["-o", "faulthandler_exit_on_timeout=true", *paths, "-m"]
     for marked, draws in runs:
         environment["LEASTCUT_TESTS"] = draws
         run = [*command, marked]
@@ -312,7 +312,7 @@ def table(counted: dict[str, dict[str, dict[str, int]]]) -> str:
 
 def renewed(page: str, counted: dict[str, dict[str, dict[str, int]]]) -> str:
     """Return the page with its table updated."""
-    return TABLE.sub(lambda found: found[1] + table(counted), page)
+    return TABLE.sub(lambda match: match[1] + table(counted), page)
 
 
 def run(quick: bool = False) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
     row: dict[str, Any] = {"n": X.shape[0], "n_features": X.shape[1], "n_clusters": c}
     if X.shape[0] < ONCE:
         row |= _beside_plain_torch(X, repeats)
-        whole, _ = _timed(
+        total, _ = _timed(
             lambda: leastcut.SpectralClustering(c, device="cuda", random_state=0).fit(X), repeats
         )
     torch.cuda.empty_cache()
@@ -91,20 +91,20 @@ def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
     graph_seconds, graph = _timed(
         lambda: leastcut.adaptive_neighbors_graph(X, device="cuda", callback=record.append), 1
     )
-    cut_seconds, found = _timed(
+    cut_seconds, result = _timed(
         lambda: leastcut.partition(graph, c, effort="auto", lower_bound=False, random_state=0), 1
     )
     if X.shape[0] >= ONCE:
         row["neighbour_seconds"] = round(record[0].seconds, 3)
-        whole = round(graph_seconds + cut_seconds, 3)
+        total = round(graph_seconds + cut_seconds, 3)
     return {
         **row,
         "recall": record[0].recall,
         "device_peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2),
-        "points_to_labels_seconds": whole,
+        "points_to_labels_seconds": total,
         "of_which_graph_seconds": graph_seconds,
         "of_which_cut_seconds": cut_seconds,
-        "cut_value": found.cut_value,
+        "cut_value": result.cut_value,
     }
 
 
@@ -115,12 +115,12 @@ def _beside_plain_torch(X: np.ndarray, repeats: int) -> dict[str, Any]:
     from leastcut.affinity.neighbors.gpu_search import nearest_on_gpu
 
     points = torch.as_tensor(X, device="cuda")
-    seconds, found = _timed(lambda: nearest_on_gpu(points, COUNT), repeats)
+    seconds, result = _timed(lambda: nearest_on_gpu(points, COUNT), repeats)
     _plain(points[:5000], 1000)
-    plain, recall = _peer(points, found)
+    plain, recall = _peer(points, result)
     return {
         "neighbour_seconds": seconds,
-        "searched_again": found.n_repeated,
+        "searched_again": result.n_repeated,
         "plain_torch_seconds": plain,
         "plain_torch_recall": recall,
     }
@@ -134,10 +134,10 @@ def _timed(work: Any, repeats: int) -> tuple[float, Any]:
     for _ in range(repeats):
         torch.cuda.synchronize()
         begin = perf_counter()
-        found = work()
+        result = work()
         torch.cuda.synchronize()
         seconds.append(perf_counter() - begin)
-    return round(median(seconds), 3), found
+    return round(median(seconds), 3), result
 
 
 def _plain(points: Any, rows: int) -> Any:
@@ -146,19 +146,19 @@ def _plain(points: Any, rows: int) -> Any:
 
     half = (points - points.mean(0)).half()
     squares = half.float().square().sum(1)
-    found = []
+    nearest = []
     for start in range(0, half.shape[0], rows):
         near = squares - 2 * (half[start : start + rows] @ half.T)
         near[torch.arange(near.shape[0]), start + torch.arange(near.shape[0])] = torch.inf
-        found.append(near.topk(COUNT, 1, largest=False).indices)
-    return torch.cat(found)
+        nearest.append(near.topk(COUNT, 1, largest=False).indices)
+    return torch.cat(nearest)
 
 
-def _peer(points: Any, found: Any) -> tuple[float, float]:
+def _peer(points: Any, result: Any) -> tuple[float, float]:
     """Time plain PyTorch once, and return the fraction of our neighbors that it returns."""
     rows = max(1, 2**32 // points.shape[0] // 2)
     seconds, indices = _timed(lambda: _plain(points, rows), 1)
     indices = indices.cpu().numpy()
     sample = np.random.default_rng(0).choice(points.shape[0], 2000, replace=False)
-    same = [len(set(indices[i]) & set(found.indices[i])) for i in sample]
+    same = [len(set(indices[i]) & set(result.indices[i])) for i in sample]
     return seconds, float(np.mean(same)) / COUNT

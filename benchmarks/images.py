@@ -87,9 +87,9 @@ def _pixels(name: str, n_clusters: int) -> dict[str, Any]:
     graph = leastcut.image_graph(image)
     graph_s = time.perf_counter() - begin
     begin = time.perf_counter()
-    found = leastcut.partition(graph, n_clusters, effort="fast", random_state=0)
+    result = leastcut.partition(graph, n_clusters, effort="fast", random_state=0)
     cut_s = time.perf_counter() - begin
-    segments = graph.to_image(found.labels)
+    segments = graph.to_image(result.labels)
     strength = _strength(image)
     numbers = {
         str(k): _on_contour(
@@ -115,8 +115,8 @@ def _pixels(name: str, n_clusters: int) -> dict[str, Any]:
         "entries": int(graph.nnz),
         "graph_s": graph_s,
         "cut_s": cut_s,
-        "cut_value": found.cut_value,
-        "median_segment": float(np.median(np.bincount(found.labels)) / segments.size),
+        "cut_value": result.cut_value,
+        "median_segment": float(np.median(np.bincount(result.labels)) / segments.size),
         "gradient_median_segment": float(np.median(np.bincount(plain.labels)) / segments.size),
         "on_contour": _on_contour(segments, strength),
         "by_chance": float(_near(strength > np.quantile(strength, 0.85)).mean()),
@@ -143,28 +143,28 @@ def _regions(name: str) -> list[dict[str, Any]]:
     from sklearn.cluster import spectral_clustering
 
     image = _image(name)
-    own = leastcut.image_graph(image, superpixels=SUPERPIXELS)
+    graph = leastcut.image_graph(image, superpixels=SUPERPIXELS)
     colors = image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)
-    theirs = skimage_graph.rag_mean_color(colors * 255.0, own.regions, mode="similarity")
+    theirs = skimage_graph.rag_mean_color(colors * 255.0, graph.regions, mode="similarity")
     strength = _strength(image)
     rows = []
     for title, matrix, rag in (
-        ("leastcut", own, _as_rag(own)),
+        ("leastcut", graph, _as_rag(graph)),
         ("rag_mean_color", _as_matrix(theirs), theirs),
     ):
 
         def cut_normalized(rag: Any = rag) -> np.ndarray:
-            return np.asarray(skimage_graph.cut_normalized(own.regions, rag, rng=0))
+            return np.asarray(skimage_graph.cut_normalized(graph.regions, rag, rng=0))
 
-        found, seconds = _timed(cut_normalized)
-        labels = _label_of_region(found, own.regions)
+        result, seconds = _timed(cut_normalized)
+        labels = _label_of_region(result, graph.regions)
         k = int(labels.max()) + 1
         row: dict[str, Any] = {
             "image": name,
             "graph": title,
             "n": matrix.shape[0],
             "n_clusters": k,
-            "skimage": _judged(matrix, labels, own, strength, seconds),
+            "skimage": _judged(matrix, labels, graph, strength, seconds),
         }
         if k > 1:
             ours, seconds = _timed(
@@ -172,13 +172,13 @@ def _regions(name: str) -> list[dict[str, Any]]:
                     leastcut.partition(matrix, k, isolated="ignore", random_state=0).labels
                 )
             )
-            row["leastcut"] = _judged(matrix, ours, own, strength, seconds)
+            row["leastcut"] = _judged(matrix, ours, graph, strength, seconds)
             spectral, seconds = _timed(
                 lambda matrix=matrix, k=k: spectral_clustering(
                     sp.csr_matrix(matrix), n_clusters=k, random_state=0
                 )
             )
-            row["sklearn"] = _judged(matrix, spectral, own, strength, seconds)
+            row["sklearn"] = _judged(matrix, spectral, graph, strength, seconds)
         print(row, flush=True)
         rows.append(row)
     return rows

@@ -69,8 +69,8 @@ def measure(data: str, n: int, moment: float) -> dict[str, Any]:
     try:
         leastcut.SpectralClustering(10, random_state=0).fit(X)
     except KeyboardInterrupt:
-        heard = time.perf_counter()
-        return {"after_seconds": moment, "heard_within_seconds": round(heard - sent[0], 3)}
+        received = time.perf_counter()
+        return {"after_seconds": moment, "heard_within_seconds": round(received - sent[0], 3)}
     timer.cancel()
     return {"after_seconds": moment, "done_after_seconds": round(time.perf_counter() - begin, 3)}
 

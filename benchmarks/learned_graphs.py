@@ -59,10 +59,10 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def _of_name(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return samples divided by their largest value, and their classes."""
-    found = datasets.load(name, download=False)
+    dataset = datasets.load(name, download=False)
     if name == "breast_cancer":  # whose features have different units
-        return scale(found.X), found.y
-    return found.X / np.abs(found.X).max(), found.y
+        return scale(dataset.X), dataset.y
+    return dataset.X / np.abs(dataset.X).max(), dataset.y
 
 
 def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]:
@@ -79,12 +79,12 @@ def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]
             )
         for method, call in calls.items():
             begin = perf_counter()
-            found = call()
+            result = call()
             seconds = perf_counter() - begin
-            record = _record(y, found.labels, seconds) | {
-                "n_components": found.n_components,
-                "converged": found.converged,
-                "n_iter": found.n_iter,
+            record = _record(y, result.labels, seconds) | {
+                "n_components": result.n_components,
+                "converged": result.converged,
+                "n_iter": result.n_iter,
             }
             methods[f"{method}, {solver}"] = record
     if len(y) <= MOST_IN_FULL:
@@ -132,18 +132,18 @@ def _many(n: int) -> dict[str, Any]:
     samples = share * X[first] + (1 - share) * X[second] + rng.normal(size=(n, X.shape[1]))
     record: list[Any] = []
     begin = perf_counter()
-    found = leastcut.learned_graph(samples, 10, callback=record.append)
+    result = leastcut.learned_graph(samples, 10, callback=record.append)
     seconds = perf_counter() - begin
     return {
         "n": n,
         "n_features": X.shape[1],
         "seconds_of_neighbors": round(record[0].seconds, 1),
         "recall": round(record[0].recall, 3),
-        "n_components": found.n_components,
-        "converged": found.converged,
-        "n_iter": found.n_iter,
-        "n_stored": int(found.graph.nnz),
-        **_record(y[first], found.labels, seconds),
+        "n_components": result.n_components,
+        "converged": result.converged,
+        "n_iter": result.n_iter,
+        "n_stored": int(result.graph.nnz),
+        **_record(y[first], result.labels, seconds),
     }
 
 

@@ -51,7 +51,7 @@ times = {"wall_s": (time.perf_counter() - loaded[0]) * scale,
          "cpu_s": (time.process_time() - loaded[1]) * scale,
          "process_s": time.perf_counter() - begin,
          "peak_mib": int(re.search(r"VmHWM:\\s*(\\d+)", status)[1]) / 1024}
-np.save(sys.argv[2], found)
+np.save(sys.argv[2], indices)
 print(json.dumps(times))
 """
 
@@ -60,7 +60,7 @@ import faiss
 index = faiss.IndexHNSWFlat(X.shape[1], {links})
 index.hnsw.efConstruction, index.hnsw.efSearch = {build}, {search}
 index.add(X)
-found = index.search(X, k + 1)[1]
+indices = index.search(X, k + 1)[1]
 """
 
 HNSWLIB = """
@@ -69,7 +69,7 @@ index = hnswlib.Index("l2", X.shape[1])
 index.init_index(len(X), ef_construction={build}, M={links})
 index.set_ef({search})
 index.add_items(X)
-found = index.knn_query(X, k + 1)[0]
+indices = index.knn_query(X, k + 1)[0]
 """
 
 SEARCHES = {
@@ -77,13 +77,13 @@ SEARCHES = {
         "leastcut",
         "from leastcut.affinity.neighbors.approximate_search import approximate_neighbors\n"
         "from leastcut.threads import count_threads\n"
-        "found = approximate_neighbors(X, k, count_threads(None), 0)[0]\n",
+        "indices = approximate_neighbors(X, k, count_threads(None), 0)[0]\n",
     ),
     "ours, exact": (
         "leastcut",
         "from leastcut.affinity.neighbors.index import NeighborIndex, SearchOptions\n"
         "index = NeighborIndex(X, options=SearchOptions('exact', 'cpu'))\n"
-        "found = index.neighborhoods(k).indices.reshape(-1, k)\n",
+        "indices = index.neighborhoods(k).indices.reshape(-1, k)\n",
     ),
     "faiss HNSW, 16 links, 40 and 32": (
         "faiss-cpu", HNSW.format(links=16, build=40, search=32),
@@ -96,19 +96,20 @@ SEARCHES = {
     "pynndescent": (
         "pynndescent",
         "from pynndescent import NNDescent\n"
-        "found = NNDescent(X, n_neighbors=k + 1, random_state=0).neighbor_graph[0]\n",
+        "indices = NNDescent(X, n_neighbors=k + 1, random_state=0).neighbor_graph[0]\n",
     ),
     "pynndescent, 20 of them": (
         "pynndescent",
         "from pynndescent import NNDescent\n"
-        "found = NNDescent(X, n_neighbors=20, random_state=0).neighbor_graph[0][:, : k + 1]\n",
+        "indices = NNDescent(X, n_neighbors=20, random_state=0).neighbor_graph[0][:, : k + 1]\n",
     ),
     "scikit-learn, brute force": (
         "scikit-learn",
         "from sklearn.neighbors import NearestNeighbors\n"
-        f"asked = min({SCALED_ROWS}, len(X))\n"
+        f"n_queries = min({SCALED_ROWS}, len(X))\n"
         "model = NearestNeighbors(n_neighbors=k + 1, algorithm='brute', n_jobs=-1).fit(X)\n"
-        "found, scale = model.kneighbors(X[:asked], return_distance=False), len(X) / asked\n",
+        "indices = model.kneighbors(X[:n_queries], return_distance=False)\n"
+        "scale = len(X) / n_queries\n",
     ),
 }  # fmt: skip
 """By name: the required package, and the lines of a user."""
@@ -125,21 +126,21 @@ WHEELS = {
 
 def samples(quick: bool) -> dict[str, np.ndarray]:
     """Return the datasets by name."""
-    found = {"digits": load_digits().data.astype(np.float32)}
+    arrays = {"digits": load_digits().data.astype(np.float32)}
     if quick:
-        return found
+        return arrays
     rng = np.random.default_rng(0)
     centers = 3 * rng.normal(size=(50, 32))
     blobs = centers[rng.integers(0, 50, size=200_000)] + rng.normal(size=(200_000, 32))
-    found["blobs of 32 features"] = blobs.astype(np.float32)
+    arrays["blobs of 32 features"] = blobs.astype(np.float32)
     folder = os.environ.get("LEASTCUT_FASHION")
     if folder:
         parts = []
         for name in ("train", "t10k"):
             with gzip.open(Path(folder) / f"{name}-images-idx3-ubyte.gz") as file:
                 parts.append(np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784))
-        found["Fashion-MNIST"] = np.concatenate(parts).astype(np.float32)
-    return found
+        arrays["Fashion-MNIST"] = np.concatenate(parts).astype(np.float32)
+    return arrays
 
 
 def farthest_neighbors(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -157,13 +158,13 @@ def farthest_neighbors(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def recall(X: np.ndarray, rows: np.ndarray, farthest: np.ndarray, lists: np.ndarray) -> float:
     """Return the fraction of listed neighbors that are as near as the last true one."""
-    found = 0
+    hits = 0
     for row, limit in zip(rows, farthest, strict=True):
         # Most searches list the sample itself; do not count it.
         listed = np.array(list(dict.fromkeys(j for j in lists[row].tolist() if j != row)))[:COUNT]
         squared = ((X[listed].astype(np.float64) - X[row]) ** 2).sum(axis=1)
-        found += int((squared <= limit * (1 + 1e-9)).sum())
-    return found / (COUNT * len(rows))
+        hits += int((squared <= limit * (1 + 1e-9)).sum())
+    return hits / (COUNT * len(rows))
 
 
 def installed_mib(package: str) -> float | None:
@@ -182,7 +183,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     """Return a row per dataset and search, also of those not installed or too slow."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        given, lists = Path(folder) / "X.npy", Path(folder) / "found.npy"
+        given, lists = Path(folder) / "X.npy", Path(folder) / "indices.npy"
         for data, X in samples(quick).items():
             np.save(given, X)
             rng = np.random.default_rng(1)

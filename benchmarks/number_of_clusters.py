@@ -103,10 +103,10 @@ def leiden(graph: Any) -> int:
 
     upper = sp.coo_array(sp.triu(graph, 1))
     made = igraph.Graph(graph.shape[0], np.stack([upper.row, upper.col], axis=1).tolist())
-    found = leidenalg.find_partition(
+    partition = leidenalg.find_partition(
         made, leidenalg.ModularityVertexPartition, weights=upper.data.tolist(), seed=0
     )
-    return len(found)
+    return len(partition)
 
 
 def hdbscan(X: np.ndarray) -> int:
@@ -203,13 +203,13 @@ def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
         "breast cancer": load_breast_cancer,
         "digits": load_digits,
     }
-    found = []
+    samples = []
     for name, load in loaders.items():
         data = load()
         X = data.data / 16.0 if name == "digits" else scale(data.data)
-        found.append((name, int(np.unique(data.target).size), X))
+        samples.append((name, int(np.unique(data.target).size), X))
     if quick:
-        return found[:1]
+        return samples[:1]
     for name, number in PAPER_CLUSTERS.items():
         try:
             X = datasets.load(name, download=False).X
@@ -217,8 +217,8 @@ def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
             continue
         # 40 classes exceed the largest number considered.
         if number <= MOST:
-            found.append((f"{name}, as in the paper", number, X / X.max()))
-    return found
+            samples.append((f"{name}, as in the paper", number, X / X.max()))
+    return samples
 
 
 def cost(n: int) -> dict[str, Any]:

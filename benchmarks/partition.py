@@ -46,13 +46,13 @@ def _rows(graph: sp.csr_array, c: int, quick: bool) -> Iterator[dict[str, Any]]:
     for effort in ("fast", "balanced", "thorough"):
         for cut in CUTS:
             limit = 5.0 if quick else 10.0
-            found, seconds = _timed(
+            result, seconds = _timed(
                 lambda cut=cut, effort=effort, limit=limit: leastcut.partition(
                     graph, c, cut, effort=effort, random_state=0, time_limit=limit
                 ),
                 repeats=3 if large and effort == "fast" else 1,
             )
-            yield _row(f"leastcut {effort}", cut, found.cut_value, seconds)
+            yield _row(f"leastcut {effort}", cut, result.cut_value, seconds)
     for method, label in _peers(graph, c, quick):
         try:
             labels, seconds = _timed(label, repeats=3 if large and method == "pymetis" else 1)
@@ -77,12 +77,12 @@ def _optimal(effort: str, trials: int) -> float:
         n, c = int(rng.integers(5, 15)), int(rng.integers(2, 4))
         upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < rng.choice([0.2, 0.5, 1.0])))
         graph = upper + np.triu(upper, 1).T
-        lonely = np.flatnonzero(~graph.any(axis=1))
-        graph[lonely, lonely] = 0.5
+        isolated = np.flatnonzero(~graph.any(axis=1))
+        graph[isolated, isolated] = 0.5
         cut = CUTS[trial % 2]
         optimum = leastcut.exact_partition(graph, c, cut).cut_value
-        found = leastcut.partition(graph, c, cut, effort=effort, random_state=trial)
-        hits += found.cut_value <= optimum * (1 + 1e-9) + 1e-15
+        result = leastcut.partition(graph, c, cut, effort=effort, random_state=trial)
+        hits += result.cut_value <= optimum * (1 + 1e-9) + 1e-15
     return hits / trials
 
 

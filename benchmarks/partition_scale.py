@@ -64,13 +64,13 @@ def measure(n: int, order: str) -> dict[str, Any]:
         times = []
         for _ in range(1 if n > 2_000_000 else REPEATS):
             begin, used = perf_counter(), process_time()
-            found = leastcut.partition(graph, 10, effort=effort, random_state=0)
+            result = leastcut.partition(graph, 10, effort=effort, random_state=0)
             times.append((perf_counter() - begin, process_time() - used))
         seconds, cpu_seconds = min(times)
         row[effort] = {
             "seconds": round(seconds, 3),
             "cpu_seconds": round(cpu_seconds, 3),
-            "cut_value": found.cut_value,
+            "cut_value": result.cut_value,
             "peak_gib": round(_peak(), 3),
         }
     return row

@@ -193,15 +193,15 @@ def judge(data: str, n: int, c: int, folder: str) -> dict[str, dict[str, float]]
     # An exact graph of a million points in 32 dimensions takes many minutes: use that of the fit.
     exact = data != "mixture" or n <= 100_000
     graph = leastcut.adaptive_neighbors_graph(X, neighbors="exact" if exact else "auto")
-    found = {}
+    recorded = {}
     for path in Path(folder).glob("*.npy"):
         labels = np.load(path)
-        found[path.stem] = {
+        recorded[path.stem] = {
             "cut_on_the_exact_graph" if exact else "cut": leastcut.cut_value(graph, labels),
             "nmi": round(leastcut.normalized_mutual_info(y, labels), 4),
             "n_clusters_found": len(np.unique(labels)),
         }
-    return found
+    return recorded
 
 
 def _peak() -> float:

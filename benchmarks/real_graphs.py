@@ -109,7 +109,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def _ours(S: sp.csr_array, c: int) -> dict[str, Any]:
     """Return values, seconds and the curve of each effort."""
-    found: dict[str, Any] = {}
+    records: dict[str, Any] = {}
     for effort in ("fast", "auto", "balanced"):
         values, seconds, curves = [], [], []
         for seed in range(SEEDS):
@@ -128,11 +128,11 @@ def _ours(S: sp.csr_array, c: int) -> dict[str, Any]:
             curves.append(
                 [min([v for t, v in seen if t <= m], default=seen[0][1]) for m in MOMENTS]
             )
-        found[effort] = {
+        records[effort] = {
             "values": values, "seconds": median(seconds),
             "curve": np.median(curves, axis=0).tolist(),
         }  # fmt: skip
-    return found
+    return records
 
 
 def _peers(S: sp.csr_array, c: int) -> dict[str, Any]:
@@ -140,15 +140,15 @@ def _peers(S: sp.csr_array, c: int) -> dict[str, Any]:
     import pymetis
 
     adjacency = pymetis.CSRAdjacency(S.indptr, S.indices)
-    found = {"METIS": _timed(lambda: pymetis.part_graph(c, adjacency=adjacency)[1], S, c, 3)}
+    peers = {"METIS": _timed(lambda: pymetis.part_graph(c, adjacency=adjacency)[1], S, c, 3)}
     for assign_labels in ("kmeans", "discretize", "cluster_qr"):
         model = SpectralClustering(
             c, affinity="precomputed", assign_labels=assign_labels, random_state=0
         )
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found[f"scikit-learn, {assign_labels}"] = _timed(model.fit_predict, S, c, 1, S)
-    return found
+            peers[f"scikit-learn, {assign_labels}"] = _timed(model.fit_predict, S, c, 1, S)
+    return peers
 
 
 def _timed(
@@ -159,8 +159,8 @@ def _timed(
         began = time.process_time()
         labels = np.asarray(method(*arguments))
         seconds.append(time.process_time() - began)
-    whole = np.unique(labels).size == c
-    value = leastcut.cut_value(S, labels) if whole else None
+    is_complete = np.unique(labels).size == c
+    value = leastcut.cut_value(S, labels) if is_complete else None
     return {"value": value, "seconds": median(seconds)}
 
 
@@ -171,22 +171,24 @@ def _from_elsewhere(cuts: dict[str, float]) -> dict[str, Any]:
 
 def _values(row: dict[str, Any]) -> dict[str, float]:
     """Return the smallest value of each peer and our median values, by name."""
-    found = {name: peer["value"] for name, peer in row["peers"].items() if peer["value"]}
-    return found | {name: median(own["values"]) for name, own in row["ours"].items()}
+    values = {name: peer["value"] for name, peer in row["peers"].items() if peer["value"]}
+    return values | {name: median(own["values"]) for name, own in row["ours"].items()}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the curves by family, and the number of rows in which a peer is below ours."""
     curves: dict[str, Any] = {}
     for family in dict.fromkeys(row["family"] for row in rows):
-        own = [row for row in rows if row["family"] == family]
-        best = [min(min(_values(row).values()), *row["ours"]["balanced"]["values"]) for row in own]
-        both = list(zip(own, best, strict=True))
+        group = [row for row in rows if row["family"] == family]
+        best = [
+            min(min(_values(row).values()), *row["ours"]["balanced"]["values"]) for row in group
+        ]
+        both = list(zip(group, best, strict=True))
         mine = [np.array(row["ours"]["balanced"]["curve"]) / b for row, b in both]
         curves[family] = {
             "seconds": MOMENTS, "curve": np.mean(mine, axis=0).round(4).tolist()
         }  # fmt: skip
-        for name in dict.fromkeys(name for row in own for name in _values(row)):
+        for name in dict.fromkeys(name for row in group for name in _values(row)):
             having = [(row, b) for row, b in both if name in _values(row)]
             every = [{**row["peers"], **row["ours"]}[name]["seconds"] for row, _ in having]
             times = [seconds for seconds in every if seconds is not None]
@@ -207,12 +209,12 @@ def _beaten(rows: list[dict[str, Any]]) -> dict[str, Any]:
     slower: dict[str, list[Any]] = {"balanced": [], "auto": [], "fast": []}
     for row in rows:
         for effort, listed in slower.items():
-            own = row["ours"][effort]
-            value = median(own["values"])
+            ours = row["ours"][effort]
+            value = median(ours["values"])
             for name, peer in row["peers"].items():
                 is_sklearn = name.startswith("scikit-learn")
                 # The time of Graclus is unknown, and shorter than ours.
-                in_time = peer["seconds"] is None or peer["seconds"] <= own["seconds"]
+                in_time = peer["seconds"] is None or peer["seconds"] <= ours["seconds"]
                 counts = {"balanced": True, "auto": is_sklearn, "fast": in_time}[effort]
                 if name == "k-means, refined" and effort != "balanced":
                     continue

@@ -55,8 +55,8 @@ def neighbors(points: np.ndarray) -> sp.csr_array:
 
 def ours(graph: sp.csr_array, n_clusters: int) -> Found:
     """Call ``leastcut.relax`` with its defaults."""
-    found = leastcut.relax(graph, n_clusters, random_state=0)
-    return found.eigenvalues, found.eigenvectors, found.solver
+    result = leastcut.relax(graph, n_clusters, random_state=0)
+    return result.eigenvalues, result.eigenvectors, result.solver
 
 
 def lanczos(graph: sp.csr_array, n_clusters: int) -> Found:
@@ -125,20 +125,20 @@ def limited(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int) -
 
 def compare(graph: sp.csr_array, n_clusters: int) -> dict[str, Any]:
     """Measure all solvers on one graph; the time of a stopped one is the time limit."""
-    found = {"relax": limited(ours, graph, n_clusters)}
-    found["scipy_lanczos"] = limited(lanczos, graph, n_clusters)
-    found["scipy_lanczos_same_tol"] = limited(lanczos_same_tol, graph, n_clusters)
-    found["sklearn_shift_invert"] = limited(shift_invert, graph, n_clusters)
-    if found["sklearn_shift_invert"]["seconds"] is not None:  # else the factor is too slow
+    records = {"relax": limited(ours, graph, n_clusters)}
+    records["scipy_lanczos"] = limited(lanczos, graph, n_clusters)
+    records["scipy_lanczos_same_tol"] = limited(lanczos_same_tol, graph, n_clusters)
+    records["sklearn_shift_invert"] = limited(shift_invert, graph, n_clusters)
+    if records["sklearn_shift_invert"]["seconds"] is not None:  # else the factor is too slow
         same_tol = partial(shift_invert, tol=TOLERANCE)
-        found["sklearn_shift_invert_same_tol"] = limited(same_tol, graph, n_clusters)
-    mine = found["relax"]["seconds"]
+        records["sklearn_shift_invert_same_tol"] = limited(same_tol, graph, n_clusters)
+    mine = records["relax"]["seconds"]
     ratios = {}
     for suffix in ("", "_same_tol"):
-        peers = [found.get(f"{name}{suffix}", {}).get("seconds") for name in PEERS]
+        peers = [records.get(f"{name}{suffix}", {}).get("seconds") for name in PEERS]
         fastest = min((seconds for seconds in peers if seconds is not None), default=TIME_LIMIT)
         ratios[f"ratio_to_faster_peer{suffix}"] = mine and round(mine / fastest, 3)
-    return {**found, **ratios}
+    return {**records, **ratios}
 
 
 def run(quick: bool = False) -> dict[str, Any]:

@@ -30,10 +30,10 @@ def run(quick: bool = False) -> dict[str, Any]:
             problem = as_problem(S)
             for c in (2, 8):
                 _measured(problem, c, 9)  # imports and compiles
-                found = [_measured(problem, c, seed) for seed in range(3)]
+                runs = [_measured(problem, c, seed) for seed in range(3)]
                 rows.append(
                     {"graph": name, "n_clusters": c}
-                    | {key: median(one[key] for one in found) for key in found[0]}
+                    | {key: median(one[key] for one in runs) for key in runs[0]}
                 )
     ratios = {
         f"rough_over_exact_{key}": [row[f"rough_{key}"] / row[f"exact_{key}"] for row in rows]

@@ -26,8 +26,8 @@ SHARE, SECONDS = 0.2, 0.2
 def searched(graph: sp.csr_array, n_clusters: int, **options: Any) -> tuple[float, Any]:
     """Return the seconds of a search, and its result."""
     began = time.perf_counter()
-    found = leastcut.partition(graph, n_clusters, random_state=0, **options)
-    return time.perf_counter() - began, found
+    result = leastcut.partition(graph, n_clusters, random_state=0, **options)
+    return time.perf_counter() - began, result
 
 
 PROOF_SHARE, PROOF_SECONDS = 0.1, 0.5
@@ -44,7 +44,7 @@ def certified(name: str, graph: sp.csr_array, n_clusters: int, limit: float) -> 
             bounds.append(progress.seconds)
 
     began = time.perf_counter()
-    found = leastcut.certify(graph, labels, time_limit=limit, random_state=0, callback=note)
+    result = leastcut.certify(graph, labels, time_limit=limit, random_state=0, callback=note)
     seconds = time.perf_counter() - began
     first = bounds[0] if bounds else 0.0
     late = seconds - max(limit, first)
@@ -54,7 +54,7 @@ def certified(name: str, graph: sp.csr_array, n_clusters: int, limit: float) -> 
         "n_clusters": n_clusters,
         "effort": "certify",
         "bound_wanted": True,
-        "bound_found": found.lower_bound > 0.0,
+        "bound_found": result.lower_bound > 0.0,
         "limit": limit,
         "first_pass": round(first, 3),
         "seconds": round(seconds, 3),
@@ -83,7 +83,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
         for effort in ("balanced", "thorough"):
             for limit in (0.5,) if quick else (0.5, 1.0, 3.0):
                 for bound in (False, True):
-                    seconds, found = searched(
+                    seconds, result = searched(
                         graph, n_clusters, effort=effort, time_limit=limit, lower_bound=bound
                     )
                     late = seconds - max(limit, first_pass)
@@ -94,7 +94,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
                             "n_clusters": n_clusters,
                             "effort": effort,
                             "bound_wanted": bound,
-                            "bound_found": found.lower_bound is not None,
+                            "bound_found": result.lower_bound is not None,
                             "limit": limit,
                             "first_pass": round(first_pass, 3),
                             "seconds": round(seconds, 3),

@@ -47,11 +47,11 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows = {}
     for name in QUICK if quick else SETS:
         try:
-            found = datasets.load(name, download=False)
+            dataset = datasets.load(name, download=False)
         except FileNotFoundError:
             print(f"{name} is not at hand", flush=True)
             continue
-        rows[name] = compared(found.X, found.y, SETS[name], "fast" if quick else EFFORT)
+        rows[name] = compared(dataset.X, dataset.y, SETS[name], "fast" if quick else EFFORT)
         print(name, rows[name], flush=True)
     return {"effort": "fast" if quick else EFFORT, "seed": SEED, "sets": rows}
 
@@ -72,10 +72,10 @@ def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict
         ways[name] = lambda weights=weights: (
             leastcut.partition_views(graphs, c, weights, **options).labels
         )
-    scores, found = {}, {}
+    scores, labels_by_method = {}, {}
     for name, way in ways.items():
         begin = perf_counter()
-        found[name] = labels = way()
+        labels_by_method[name] = labels = way()
         seconds = perf_counter() - begin
         cuts = [leastcut.cut_value(graph, labels) for graph in graphs]
         scores[name] = {
@@ -86,7 +86,7 @@ def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict
             "seconds": round(seconds, 2),
         }
     # The bounds hold for all partitions, so a short search from the labels suffices.
-    init = found["partition_views"]
+    init = labels_by_method["partition_views"]
     bounded = leastcut.partition_views(
         graphs, c, effort="fast", init=init, random_state=SEED, lower_bound=True
     )

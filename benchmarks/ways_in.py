@@ -41,12 +41,12 @@ def run(quick: bool = False) -> list[dict[str, object]]:
 
 def best(call: Callable[[], object], times: int = 3) -> float:
     """Return the minimum of a few times of a call."""
-    found = []
+    seconds = []
     for _ in range(times):
         begin = time.perf_counter()
         call()
-        found.append(time.perf_counter() - begin)
-    return min(found)
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)
 
 
 def reading(quick: bool) -> dict[str, object]:
@@ -69,12 +69,12 @@ def checking(quick: bool) -> dict[str, object]:
     X = np.random.default_rng(0).random((n, 3))
     graph = as_graph(leastcut.adaptive_neighbors_graph(X, n_neighbors=10))
     look = best(lambda: looks_like_distances(graph.matrix))
-    whole = best(lambda: leastcut.partition(graph, 10, effort="fast", random_state=0), 1)
+    total = best(lambda: leastcut.partition(graph, 10, effort="fast", random_state=0), 1)
     return {
         "what": "looking for distances",
         "nodes": n,
         "milliseconds": round(1e3 * look, 2),
-        "part of the fastest partition": float(f"{look / whole:.1g}"),
+        "part of the fastest partition": float(f"{look / total:.1g}"),
     }
 
 
