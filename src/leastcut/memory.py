@@ -1,4 +1,4 @@
-"""How much memory there is, how much is in use, and an error before a stage that takes more."""
+"""Available memory, memory in use, and an error before a stage that needs more."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import os
 import sys
 from pathlib import Path
 
-# Files below :data:`CGROUP_ROOT` with the limit and use of a container, new and old.
+# Files in :data:`CGROUP_ROOT` with the limit and usage of a container, in cgroup v2 and v1.
 CGROUPS = (
     ("memory.max", "memory.current", "memory.stat"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
 )
 
-CGROUP_ROOT = Path("/sys/fs/cgroup")  # inside a container the root is the container's own
-LITTLE_MEMORY = 2**28  # bytes that are taken without asking whether there are so many
+CGROUP_ROOT = Path("/sys/fs/cgroup")  # inside a container, the root belongs to the container
+LITTLE_MEMORY = 2**28  # bytes up to which available memory is not checked
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def available_memory() -> int | None:
-    """Return the bytes that this process can still take, or None where the system does not tell.
+    """Return the number of bytes that this process can allocate, or None if it is unknown.
 
-    What the system can free without swapping counts, and so does a container's limit.
+    This includes memory that the system can free without swapping, within a container's limit.
     """
     if sys.platform == "win32":
-        return _windows()
-    found = [free for free in (_unused(), _left_to_container()) if free is not None]
-    return min(found, default=None)
+        return _available_on_windows()
+    limits = [n for n in (_available_on_system(), _available_in_container()) if n is not None]
+    return min(limits, default=None)
 
 
 def memory_in_use() -> int:
-    """Return the bytes of this process that lie in memory, pages of mapped files among them.
+    """Return the resident memory of this process in bytes, including pages of mapped files.
 
-    Where the system tells only the most there has been, it is that.
+    On systems that report only the peak, return the peak.
     """
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
@@ -40,28 +40,28 @@ def memory_in_use() -> int:
     except (OSError, IndexError, ValueError):
         pass
     if sys.platform == "win32":
-        return _windows_in_use()
-    import resource  # which Windows has not
+        return _in_use_on_windows()
+    import resource  # not available on Windows
 
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(most) if sys.platform == "darwin" else int(most) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if sys.platform == "darwin" else int(peak) * 1024
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise MemoryError if a stage needs more than there is.
+    """Raise MemoryError if a stage needs more than the available memory.
 
-    ``what`` is the stage, as the subject of "needs about 3 GiB", and ``remedy`` a sentence.
+    ``what`` is the subject of the message "... needs about 3 GiB", and ``remedy`` a sentence.
     """
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
-            f"{what} needs about {in_units(needed)} of memory, but {in_units(available)} are "
+            f"{what} needs about {in_units(needed)} of memory, but only {in_units(available)} are "
             f"available. {remedy}"
         )
 
 
 def in_units(n_bytes: float) -> str:
-    """Return a number of bytes as people say it."""
+    """Format a number of bytes with a unit."""
     unit = 0
     while n_bytes >= 1024 and unit < len(UNITS) - 1:
         n_bytes /= 1024
@@ -69,37 +69,37 @@ def in_units(n_bytes: float) -> str:
     return f"{n_bytes:.3g} {UNITS[unit]}"
 
 
-def _unused() -> int | None:
-    """Return what the system can give without swapping."""
+def _available_on_system() -> int | None:
+    """Return the memory that the system can provide without swapping."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        told = dict(line.split(":", 1) for line in lines)
-        return int(told["MemAvailable"].split()[0]) * 1024
+        sizes = dict(line.split(":", 1) for line in lines)
+        return int(sizes["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         pass
-    try:  # macOS and the BSDs tell what there is, not what is free
+    try:  # macOS and the BSDs report total memory only
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
 
 
-def _left_to_container() -> int | None:
-    """Return what a control group leaves, if there is a limit."""
-    for limit, use, details in CGROUPS:
+def _available_in_container() -> int | None:
+    """Return the memory available within the limit of a control group, or None without a limit."""
+    for names in CGROUPS:
         try:
-            most, used, told = (
-                (CGROUP_ROOT / name).read_text(encoding="ascii") for name in (limit, use, details)
+            limit, usage, details = (
+                (CGROUP_ROOT / name).read_text(encoding="ascii") for name in names
             )
-            # Files that were read and are not in use count as used, but are given up when asked.
-            part = dict(line.split() for line in told.splitlines())
-            given_up = part.get("total_inactive_file", part.get("inactive_file", "0"))
-            return int(most) - int(used) + int(given_up)
+            # Inactive pages of the file cache count as used, but can be reclaimed.
+            sizes = dict(line.split() for line in details.splitlines())
+            reclaimable = sizes.get("total_inactive_file", sizes.get("inactive_file", "0"))
+            return int(limit) - int(usage) + int(reclaimable)
         except (OSError, ValueError):  # no such file, or the limit is "max"
             continue
     return None
 
 
-def _windows() -> int | None:
+def _available_on_windows() -> int | None:
     class Status(ctypes.Structure):
         _fields_ = (
             ("length", ctypes.c_ulong),
@@ -110,11 +110,11 @@ def _windows() -> int | None:
         )
 
     status = Status(length=ctypes.sizeof(Status))
-    tell = ctypes.windll.kernel32.GlobalMemoryStatusEx  # type: ignore[attr-defined,unused-ignore]
-    return int(status.available) if tell(ctypes.byref(status)) else None
+    query = ctypes.windll.kernel32.GlobalMemoryStatusEx  # type: ignore[attr-defined,unused-ignore]
+    return int(status.available) if query(ctypes.byref(status)) else None
 
 
-def _windows_in_use() -> int:
+def _in_use_on_windows() -> int:
     class Counters(ctypes.Structure):
         _fields_ = (
             ("length", ctypes.c_ulong),

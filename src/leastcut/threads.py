@@ -1,7 +1,7 @@
-"""How many threads there are to use, and one BLAS thread where an answer could depend on them.
+"""Number of threads, parallel tasks, and single-threaded BLAS for reproducible results.
 
-Sums that BLAS splits over threads are rounded differently for every number of threads, and in a
-repeated eigenspace or at a tie the last bit decides the labels. A seed must fix them.
+The rounding of sums in BLAS depends on the number of threads, and in a repeated eigenspace or at a
+tie the last bit decides the labels. With a seed, labels must not depend on it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from threadpoolctl import ThreadpoolController
 
 from leastcut.validation import check_count
 
-# Packages that are loaded where they are first needed and bring a BLAS or OpenMP of their own.
+# Packages that are imported when they are first needed, with their own BLAS or OpenMP libraries.
 LOADED_LATER = ("sklearn", "scipy.linalg", "torch")
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use: affinity masks and container limits count."""
-    from joblib import cpu_count  # 30 ms, which a small graph need not wait for
+    """Return the number of cores for this process, given its CPU affinity and container limits."""
+    from joblib import cpu_count  # takes 30 ms to import
 
     return int(cpu_count())
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that ``n_jobs`` means.
+    """Return the number of threads for the parameter ``n_jobs``.
 
-    None is one per available core; so is -1, and -2 is one less, as in scikit-learn.
+    None and -1 mean all available cores, and -2 one less, as in scikit-learn.
     """
     if n_jobs is None:
         return available_cores()
@@ -45,10 +45,10 @@ def count_threads(n_jobs: int | None) -> int:
 def in_blocks(
     task: Callable[[int, int], Any], n_rows: int, most_rows: int, n_threads: int
 ) -> list[Any]:
-    """Return ``task(start, stop)`` of one block of rows after another, on several threads.
+    """Run ``task(start, stop)`` for all blocks of rows in threads; return the results in order.
 
-    Ctrl-C, or an error in one of them, waits for the blocks that are being worked on and cancels
-    the others: ``most_rows`` should take a fraction of a second.
+    After Ctrl-C or an error, running tasks are completed and the others are canceled, so
+    ``most_rows`` rows should take a fraction of a second.
     """
     step = max(1, most_rows)
     starts = range(0, n_rows, step)
@@ -60,10 +60,10 @@ def in_blocks(
 
 
 class Threads:
-    """Threads for the tasks of one call; what has not begun when something is raised never does."""
+    """A context of threads for the tasks of a call; an exception cancels tasks not yet started."""
 
     def __init__(self, n_threads: int) -> None:
-        from concurrent.futures import ThreadPoolExecutor  # which little data need not wait for
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
 
         self._pool = ThreadPoolExecutor(n_threads)
 
@@ -80,14 +80,14 @@ class Threads:
 def single_threaded() -> AbstractContextManager[None]:
     """Return a context in which BLAS and OpenMP use one thread.
 
-    BLAS has one number of threads for the whole process. Whoever is first in sets it to one and
-    whoever is last out sets it back, so that calls from several threads may overlap in any order.
+    The number of BLAS threads is global to the process. The first context that is entered sets it
+    to one and the last that is left restores it, so that contexts in several threads may overlap.
     """
     return _SingleThreaded()
 
 
 class _SingleThreaded:
-    """One stay inside. However it ends, BLAS gets its threads back when nobody else is inside."""
+    """One context; when the last one ends in any way, the number of BLAS threads is restored."""
 
     _openmp: Any = None
 
@@ -96,79 +96,79 @@ class _SingleThreaded:
 
     def __enter__(self) -> None:
         try:
-            # Every thread has an OpenMP number of its own, so that this one needs no counting.
+            # The number of OpenMP threads is local to each thread, so no counting is needed.
             self._openmp = _libraries("openmp").limit(limits=None)
             _libraries("openmp").limit(limits=1)
             with _blas.lock:
-                _blas.inside.add(self)
-                _blas.settle()
+                _blas.active.add(self)
+                _blas.update()
         except BaseException:
             self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
         with _blas.lock:
-            _blas.inside.discard(self)
-            _blas.settle()
+            _blas.active.discard(self)
+            _blas.update()
         if self._openmp is not None:
             self._openmp.restore_original_limits()
             self._openmp = None
 
     def __del__(self) -> None:
-        # Only after Ctrl-C between the body and __exit__, or inside it, is anything left to do.
+        # Needed only after Ctrl-C between the body and __exit__, or inside __exit__.
         if self._openmp is None:
             return
-        # This may run in the middle of anything, also while this very thread holds the lock.
-        # Whoever holds it settles, and soon counts this one no more: the set is weak.
+        # This may run at any time, even while this thread holds the lock. Then the holder updates
+        # the number of threads, and this object leaves the weak set by itself.
         if _blas.lock.acquire(blocking=False):
             try:
-                _blas.inside.discard(self)
-                _blas.settle()
+                _blas.active.discard(self)
+                _blas.update()
             finally:
                 _blas.lock.release()
-        if self.is_here():
+        if self.is_of_this_thread():
             self._openmp.restore_original_limits()
 
-    def is_here(self) -> bool:
-        """Return whether it is the running thread's own."""
+    def is_of_this_thread(self) -> bool:
+        """Return whether the running thread entered this context."""
         return self._thread == threading.get_ident()
 
 
 class _Blas:
-    """Who wants BLAS to use one thread, and what it used before."""
+    """The active contexts, and the number of BLAS threads outside of them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.inside: WeakSet[_SingleThreaded] = WeakSet()
+        self.active: WeakSet[_SingleThreaded] = WeakSet()
         self._before: Any = None
 
-    def settle(self) -> None:
-        """Set the number of threads to one if anybody is inside, else back; with the lock held."""
-        if self.inside and self._before is None:
-            # Remembered before it is changed: Ctrl-C may come between the two.
+    def update(self) -> None:
+        """Set or restore the number of BLAS threads; the caller holds the lock."""
+        if self.active and self._before is None:
+            # Stored before the change, as Ctrl-C may come between the two.
             self._before = _libraries("blas").limit(limits=None)
             self._take_control()
             _libraries("blas").limit(limits=1)
-        elif not self.inside and self._before is not None:
+        elif not self.active and self._before is not None:
             self._take_control()
             self._before.restore_original_limits()
             self._before = None
-            self._take_control()  # and leave it to whoever comes next
+            self._take_control()  # and release it
 
     def _take_control(self) -> None:
-        # threadpoolctl >= 3.8 lets one thread at a time set OpenBLAS and ignores the others in
-        # silence. The last out, who sets it back, need not be the thread that was first in.
+        # threadpoolctl >= 3.8 lets only one thread set OpenBLAS and silently ignores others. The
+        # thread of the last context need not be that of the first.
         for library in _libraries("blas").lib_controllers:
             if hasattr(library, "clear_controlling_thread"):
                 library.clear_controlling_thread(force=True)
 
     def forget_other_threads(self) -> None:
-        """Start anew in a forked process, which has none of the threads that were inside."""
+        """Reset in a forked process, which does not have the other threads."""
         self.lock = threading.Lock()
-        for stay in list(self.inside):
-            if not stay.is_here():
-                self.inside.discard(stay)
-        self.settle()
+        for context in list(self.active):
+            if not context.is_of_this_thread():
+                self.active.discard(context)
+        self.update()
 
 
 _blas = _Blas()
@@ -177,11 +177,11 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 def _libraries(user_api: str) -> ThreadpoolController:
-    """Return the loaded libraries of a kind, "blas" or "openmp"."""
-    return _found(user_api, tuple(name in sys.modules for name in LOADED_LATER))
+    """Return the loaded libraries of an API, "blas" or "openmp"."""
+    return _find_libraries(user_api, tuple(name in sys.modules for name in LOADED_LATER))
 
 
 @cache
-def _found(user_api: str, is_loaded: tuple[bool, ...]) -> ThreadpoolController:
-    # Finding the loaded libraries takes milliseconds: once, and once more after each of these.
+def _find_libraries(user_api: str, is_loaded: tuple[bool, ...]) -> ThreadpoolController:
+    # This takes milliseconds, so results are cached until one of these packages is loaded.
     return ThreadpoolController().select(user_api=user_api)

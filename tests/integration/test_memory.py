@@ -31,7 +31,7 @@ def test_a_container_has_its_limit_minus_the_memory_in_use(tmp_path, monkeypatch
     (tmp_path / limit).write_text(f"{3 * 2**20}\n")
     (tmp_path / use).write_text(f"{2 * 2**20}\n")
     (tmp_path / details).write_text("anon 5\ninactive_file 1024\n")
-    assert memory._left_to_container() == 2**20 + 1024
+    assert memory._available_in_container() == 2**20 + 1024
     assert available_memory() == 2**20 + 1024
 
 
@@ -40,7 +40,7 @@ def test_a_container_without_a_limit_is_ignored(tmp_path, monkeypatch):
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("5\n")
     (tmp_path / "memory.stat").write_text("anon 5\n")
-    assert memory._left_to_container() is None
+    assert memory._available_in_container() is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One BLAS thread where an answer depends on it, and the threads there were ever after."""
+"""Single-threaded BLAS for reproducible results, and the restored number of threads."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ N_THREADS = 8
 
 
 def counts(*kinds: str) -> list[int]:
-    """Return the threads of libraries that compute; SciPy has a reader of files with some, too."""
-    wanted = kinds or ("blas", "openmp")
-    return [found["num_threads"] for found in threadpool_info() if found["user_api"] in wanted]
+    """Return the numbers of threads of numerical libraries."""
+    apis = kinds or ("blas", "openmp")
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] in apis]
 
 
 @pytest.fixture(autouse=True)
 def three_threads():
-    """Three threads everywhere, so that one is another number on any machine.
+    """Use three threads, so that a limit of one is visible on any machine.
 
-    A search that an earlier test interrupted may still be ending in a thread of its own. Whoever
-    is inside then would set BLAS back to what it was before these three.
+    A search that an earlier test interrupted may still be running in a thread, and would restore
+    the number of threads from before.
     """
     deadline = time.monotonic() + 60
-    while threads._blas.inside and time.monotonic() < deadline:
+    while threads._blas.active and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not threads._blas.inside, "a search of an earlier test has not ended"
-    # Other tests load libraries with threads that nothing here uses; below all are counted.
-    threads._found.cache_clear()
+    assert not threads._blas.active, "a search of an earlier test has not ended"
+    # Other tests load further libraries with threads, which are all counted below.
+    threads._find_libraries.cache_clear()
     with threadpool_limits(3):
         assert set(counts()) == {3}
         yield
 
 
 def at_once(tasks):
-    """Run every task in a thread of its own, all begun at the same moment."""
+    """Run every task in its own thread, all starting at the same time."""
     barrier = threading.Barrier(len(tasks))
 
     def run(task):
@@ -68,7 +68,7 @@ def stop(_):
     raise Stop
 
 
-def test_overlapping_calls_leave_blas_as_it_was():
+def test_overlapping_calls_restore_the_number_of_threads():
     graph = knn_graph(np.random.default_rng(0).normal(size=(80, 2)), 8)
     relaxation = leastcut.relax(graph, 4, random_state=0)
     tasks = [
@@ -82,25 +82,25 @@ def test_overlapping_calls_leave_blas_as_it_was():
         lambda: leastcut.partition(graph, 3, lower_bound=True, random_state=0),
     ]
     for _ in range(3):
-        raised = at_once(tasks)
-        assert [type(error) for error in raised if error] == [Stop, TypeError]
+        errors = at_once(tasks)
+        assert [type(error) for error in errors if error] == [Stop, TypeError]
         assert set(counts()) == {3}
 
 
 @pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
 @pytest.mark.parametrize("order", ["first in, first out", "last in, first out"])
-def test_blas_is_limited_until_the_last_is_out(order, error):
-    stays = [single_threaded() for _ in range(N_THREADS)]
-    for stay in stays:
-        stay.__enter__()
-    for stay in stays if order == "first in, first out" else stays[::-1]:
+def test_blas_is_limited_until_the_last_context_ends(order, error):
+    contexts = [single_threaded() for _ in range(N_THREADS)]
+    for context in contexts:
+        context.__enter__()
+    for context in contexts if order == "first in, first out" else contexts[::-1]:
         assert set(counts("blas")) == {1}
-        stay.__exit__(error, error and error(), None)
+        context.__exit__(error, error and error(), None)
     assert set(counts("blas")) == {3}
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_an_error_inside_leaves_nothing_behind(error):
+def test_an_error_restores_the_number_of_threads(error):
     def nested():
         with single_threaded(), single_threaded():
             assert set(counts()) == {1}, threadpool_info()
@@ -109,25 +109,25 @@ def test_an_error_inside_leaves_nothing_behind(error):
     with pytest.raises(error):
         nested()
     assert set(counts()) == {3}
-    # Errors that are no Exception end a thread as well.
-    raised = at_once([nested] * N_THREADS)
-    assert {type(one) for one in raised} == {error}, raised
+    # Errors that do not derive from Exception, too.
+    errors = at_once([nested] * N_THREADS)
+    assert {type(raised_error) for raised_error in errors} == {error}, errors
     assert set(counts()) == {3}
 
 
 class InterruptAt:
-    """Raises KeyboardInterrupt at one of the places of the module where Python looks for signals.
+    """Raises KeyboardInterrupt at a position in the module where Python checks for signals.
 
-    It looks after a call and where a function begins; not, for one, between taking a lock and the
-    block that gives it back.
+    Python checks after calls and at the start of functions, but not, for example, between acquiring
+    a lock and the block that releases it.
     """
 
-    def __init__(self, place: int) -> None:
-        self.left = place
-        self._last: dict[int, str] = {}  # by id, as a frame would keep alive what is in it
+    def __init__(self, position: int) -> None:
+        self.remaining = position
+        self._last: dict[int, str] = {}  # by id, as a frame keeps its objects alive
 
     def __enter__(self):
-        # Python 3.12 looks for single operations only if a frame has asked before tracing begins.
+        # Python 3.12 traces opcodes only if a frame requested it before tracing starts.
         sys._getframe().f_trace_opcodes = True
         self._before = sys.gettrace()
         sys.settrace(self._trace)
@@ -144,78 +144,78 @@ class InterruptAt:
         if event == "call":
             self._last[id(frame)] = "RESUME"
         if event == "opcode":
-            looked = self._last[id(frame)] in ("RESUME", "CALL", "CALL_KW")
+            checks = self._last[id(frame)] in ("RESUME", "CALL", "CALL_KW")
             self._last[id(frame)] = dis.opname[code.co_code[frame.f_lasti]]
-            self.left -= looked
-            if looked and self.left == 0:
+            self.remaining -= checks
+            if checks and self.remaining == 0:
                 raise KeyboardInterrupt
         return self._trace
 
 
-def stay_inside():
+def enter_and_leave():
     with single_threaded():
         pass
 
 
-@pytest.mark.parametrize("others", [0, 1], ids=["alone", "beside another"])
-def test_an_interrupt_at_any_moment_leaves_nothing_behind(others):
-    stay_inside()  # the libraries are found once
-    place, interrupted = 0, True
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "with another"])
+def test_an_interrupt_at_any_position_restores_the_number_of_threads(others):
+    enter_and_leave()  # caches the libraries
+    position, interrupted = 0, True
     while interrupted:
-        place += 1
-        stays = [single_threaded() for _ in range(others)]
-        for stay in stays:
-            stay.__enter__()
+        position += 1
+        contexts = [single_threaded() for _ in range(others)]
+        for context in contexts:
+            context.__enter__()
         interrupted = False
         try:
-            with InterruptAt(place):
-                stay_inside()
+            with InterruptAt(position):
+                enter_and_leave()
         except KeyboardInterrupt:
             interrupted = True
-        for stay in stays:
+        for context in contexts:
             assert set(counts("blas")) == {1}
-            stay.__exit__(None, None, None)
-        assert set(counts()) == {3}, f"interrupted at place {place}"
-    assert place > 20  # of entering, settling and leaving
+            context.__exit__(None, None, None)
+        assert set(counts()) == {3}, f"interrupted at position {position}"
+    assert position > 20  # in entering, updating and leaving
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is not available")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_does_not_wait_for_threads_it_has_not_got():
-    inside, go_on = threading.Event(), threading.Event()
+def test_a_forked_process_does_not_wait_for_threads_of_its_parent():
+    entered, leave = threading.Event(), threading.Event()
 
     def stay():
         with single_threaded():
-            inside.set()
-            go_on.wait()
+            entered.set()
+            leave.wait()
 
     other = threading.Thread(target=stay)
     other.start()
-    inside.wait()
+    entered.wait()
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        # told in words, and ended here whatever happens: the child must not go on testing
-        told = "nothing"
+        # Report as text and exit in any case: the child must not continue the tests.
+        output = "nothing"
         try:
             before = counts()
-            stay_inside()
-            told = f"{set(before)} before, {set(counts())} after"
+            enter_and_leave()
+            output = f"{set(before)} before, {set(counts())} after"
         except BaseException as error:
-            told = repr(error)
+            output = repr(error)
         finally:
-            os.write(write, told.encode())
+            os.write(write, output.encode())
             os._exit(0)
-    go_on.set()
+    leave.set()
     other.join()
     os.waitpid(child, 0)
     os.close(write)
-    with os.fdopen(read) as told:
-        assert told.read() == "{3} before, {3} after"
+    with os.fdopen(read) as output:
+        assert output.read() == "{3} before, {3} after"
     assert set(counts()) == {3}
 
 
-def test_names_are_loaded_by_one_thread_at_a_time():
+def test_modules_are_imported_by_one_thread_at_a_time():
     program = textwrap.dedent(
         """
         import itertools, sys, threading, time
@@ -224,18 +224,18 @@ def test_names_are_loaded_by_one_thread_at_a_time():
 
         importing = []
 
-        class Note:
+        class Recorder:
             def find_spec(name, path=None, target=None):
                 if name.startswith("leastcut."):
                     importing.append(threading.get_ident())
-                    time.sleep(0.02)  # long enough for the others to begin, if they may
+                    time.sleep(0.02)  # long enough for other threads to import
 
-        sys.meta_path.insert(0, Note)
+        sys.meta_path.insert(0, Recorder)
         names = ["relax", "discretize", "partition", "direct_cut", "cut_value"]
-        begin = threading.Barrier(len(names))
+        barrier = threading.Barrier(len(names))
 
         def load(name):
-            begin.wait()
+            barrier.wait()
             getattr(leastcut, name)
 
         with ThreadPoolExecutor(len(names)) as pool:
@@ -244,8 +244,8 @@ def test_names_are_loaded_by_one_thread_at_a_time():
         print(len(runs) == len(set(runs)))
         """
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert found.stdout == b"True\n"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert process.stdout == b"True\n"
 
 
 @pytest.mark.slow
@@ -258,26 +258,26 @@ def test_openmp_is_limited_in_the_call_that_loads_it():
 
         relaxation = leastcut.relax([[0, 2, 0], [2, 0, 1], [0, 1, 0]], 2)
         assert "sklearn" not in sys.modules
-        inside = set()
+        numbers = set()
 
-        def note(frame, event, _):
+        def profile(frame, event, _):
             if frame.f_code.co_name == "_init_centroids" and event == "call":
-                inside.update(library["num_threads"] for library in threadpool_info())
+                numbers.update(library["num_threads"] for library in threadpool_info())
 
-        sys.setprofile(note)
+        sys.setprofile(profile)
         leastcut.discretize(relaxation, "kmeans", random_state=0)
         sys.setprofile(None)
-        print(inside)
+        print(numbers)
         """
     )
     environment = {**os.environ, "OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "3"}
     run = [sys.executable, "-c", program]
-    found = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
-    assert found.stdout == "{1}\n"
+    process = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout == "{1}\n"
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, [1], np.nan])
-def test_n_jobs_is_a_number_of_threads(n_jobs):
+def test_invalid_n_jobs_raises(n_jobs):
     with pytest.raises((TypeError, ValueError), match="n_jobs="):
         count_threads(n_jobs)
 
@@ -294,23 +294,23 @@ def test_blocks_cover_all_rows_once_and_in_order(n_rows, most_rows, n_threads):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_in_a_block_cancels_those_that_wait(error):
-    begun, free = [], threading.Event()
+def test_an_error_in_a_block_cancels_waiting_blocks(error):
+    started, event = [], threading.Event()
 
     def task(start, stop):
-        begun.append(start)
+        started.append(start)
         if start == 0:
             raise error
-        free.wait(0.05)
+        event.wait(0.05)
 
     with pytest.raises(error):
         in_blocks(task, 1000, 1, 2)
-    free.set()
-    assert len(begun) < 20
+    event.set()
+    assert len(started) < 20
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_ctrl_c_ends_a_search_and_leaves_no_thread_behind():
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_ctrl_c_stops_a_search_and_its_threads():
     code = textwrap.dedent(
         """
         import os, signal, threading
@@ -321,21 +321,23 @@ def test_ctrl_c_ends_a_search_and_leaves_no_thread_behind():
         X = np.random.default_rng(0).random((200_000, 2))
         index = NeighborIndex(X, 2)
         index.exact
-        asked = []
+        calls = []
         list_nearest = module.list_nearest
 
         def interrupted(*arguments):
-            asked.append(1)
-            if len(asked) == 3:
+            calls.append(1)
+            if len(calls) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
             return list_nearest(*arguments)
 
         module.list_nearest = interrupted
         try:
-            index.nearest_others(100)
+            index.neighborhoods(100)
         except KeyboardInterrupt:
-            print(len(asked) < 30, threading.active_count())
+            print(len(calls) < 30, threading.active_count())
         """
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "1"]
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.split() == ["True", "1"]
