@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 Call = Callable[[], object]
 Callback = Callable[[Any], object]
 
-LOOK_SECONDS = 0.1  # interval of checks for Ctrl-C on systems where it does not end a wait
+POLL_SECONDS = 0.1  # interval of checks for Ctrl-C on systems where it does not end a wait
 
 
 class Budget:
@@ -220,7 +220,7 @@ class Waiting:
             self._worker.start()
             while True:
                 try:
-                    call, message = self._messages.get(timeout=LOOK_SECONDS)
+                    call, message = self._messages.get(timeout=POLL_SECONDS)
                 except Empty:
                     continue
                 if call is None:
@@ -253,6 +253,6 @@ class Waiting:
         made = threading.Event()
         if not self._is_over:
             self._messages.put((call, made))
-            while not made.wait(LOOK_SECONDS) and not self._is_over:
+            while not made.wait(POLL_SECONDS) and not self._is_over:
                 pass
         self.check()

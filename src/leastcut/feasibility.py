@@ -55,11 +55,11 @@ def colored(
 
 
 def check_n_clusters(
-    constraints: Constraints, n_nodes: int, n_clusters: int, is_shown: bool = False
+    constraints: Constraints, n_nodes: int, n_clusters: int, is_feasible: bool = False
 ) -> None:
     """Raise if the links allow no partition into ``n_clusters`` clusters, or none is found.
 
-    ``is_shown`` means that a partition satisfying the cannot-links is known.
+    ``is_feasible`` means that a partition satisfying the cannot-links is known.
     """
     groups = constraints.groups(n_nodes)
     n_groups = int(groups.max()) + 1
@@ -69,7 +69,7 @@ def check_n_clusters(
             f"nodes. Pass n_clusters={n_groups} or less, or remove pairs."
         )
     links = constraints.cannot_link
-    if links is None or is_shown:
+    if links is None or is_feasible:
         return
     result = color(links.contracted(groups, n_groups), n_clusters)
     if result.colors is not None:

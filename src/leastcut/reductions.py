@@ -31,16 +31,18 @@ from leastcut.validation import number_by_appearance
 
 # Relative rounding error of sums in a contraction, per edge and node.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-NEARLY = 2.0**22  # edge cuts are distinguished if they differ by more than one in this many
+EDGE_RESOLUTION = (
+    2.0**22
+)  # edge cuts are distinguished if they differ by more than one in this many
 BLOCK_EDGES = 200_000  # fewest stored edges per thread; below, starting a thread takes longer
 # Weight given to a node of weight 0, relative to the lightest other node: above rounding errors,
 # but too small to change a cut value noticeably.
-SLIGHT = 2.0**-30
+SLIGHT_WEIGHT = 2.0**-30
 
 Start = tuple[str, np.ndarray]  # the name of an initial partition in errors, and its labels
 
 
-class NoPlace(Exception):
+class NoAllowedCluster(Exception):
     """An isolated node has cannot-links to every cluster."""
 
 
@@ -186,9 +188,9 @@ class EdgeCounting:
         if bound == partition.cut_value:
             # Values that differ by less than the reduction's error are not ruled out, unless they
             # are integers, which differ by more, or there is only one partition.
-            is_integer = value < NEARLY and np.array_equal(weights, np.floor(weights))
+            is_integer = value < EDGE_RESOLUTION and np.array_equal(weights, np.floor(weights))
             is_only = int(partition.labels.max()) + 1 in (1, partition.labels.size)
-            bound = value if is_integer or is_only else value * (1.0 - 1.0 / NEARLY)
+            bound = value if is_integer or is_only else value * (1.0 - 1.0 / EDGE_RESOLUTION)
         return replace(partition, cut_value=value, lower_bound=bound)
 
 
@@ -220,7 +222,7 @@ class WithoutIsolated:
         """Return the partition of all nodes."""
         try:
             labels = self._expanded(partition.labels)
-        except NoPlace:
+        except NoAllowedCluster:
             if self.kept is None:
                 raise
             # The bound holds, but the labels cannot be extended to all nodes.
@@ -277,8 +279,8 @@ def label_isolated(
 
     An isolated node joins a cluster of its neighbors by stored entries of weight 0, such as idle
     lines of a power grid, if there are any, or else the cluster whose term of the cut value it
-    decreases most. ``labels`` must satisfy the cannot-links. Raises NoPlace if an isolated node has
-    cannot-links to every cluster.
+    decreases most. ``labels`` must satisfy the cannot-links. Raises NoAllowedCluster if an isolated
+    node has cannot-links to every cluster.
     """
     # 1. Keep the labels of nodes with edges.
     everywhere = np.full(problem.n_nodes, -1, dtype=np.int64)
@@ -299,13 +301,13 @@ def label_isolated(
     # 4. Label the others.
     sums = boundary, cluster_weights
     idle, light = problem.graph.idle, np.zeros(problem.n_nodes, dtype=bool)
-    light[isolated] = outside <= SLIGHT * problem.node_weights.max()
+    light[isolated] = outside <= SLIGHT_WEIGHT * problem.node_weights.max()
     if idle is None:
         return _join_others(problem, everywhere, sums)
     try:
         joined = join_neighbors(problem, everywhere.copy(), light, idle)
         return _join_others(problem, joined, (boundary, cluster_weights.copy()))
-    except NoPlace:
+    except NoAllowedCluster:
         # Label nodes with cannot-links first, in any cluster possible.
         links = problem.constraints.cannot_link
         assert links is not None
@@ -365,7 +367,7 @@ def _join_others(
             near = labels[links.partners(node)]
             barred[near[near >= 0]] = True
             if barred.all():
-                raise NoPlace(int(node))
+                raise NoAllowedCluster(int(node))
         # Boundaries do not change. A cluster of weight 0 gives 0 / 0, which counts as no gain.
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = boundary / cluster_weights - boundary / (cluster_weights + weight)
@@ -439,7 +441,7 @@ def reduce(
     if constraints.are_links:
         for name, start in starts:
             constraints.check_labels(start, name)
-        check_n_clusters(constraints, problem.n_nodes, n_clusters, is_shown=bool(starts))
+        check_n_clusters(constraints, problem.n_nodes, n_clusters, is_feasible=bool(starts))
         if constraints.must_link is not None:
             groups = constraints.groups(problem.n_nodes)
             if int(groups.max()) + 1 < problem.n_nodes:
@@ -497,7 +499,7 @@ def solve_reduced(
 
     try:
         partition = solved(reduce(problem, n_clusters, starts, **options))
-    except NoPlace:
+    except NoAllowedCluster:
         # Some isolated node could not be labeled: include those with cannot-links in the cut.
         partition = solved(reduce(problem, n_clusters, starts, **options, weigh_all=True))
     for _, start in starts:
@@ -562,7 +564,7 @@ def _without_isolated(
 def _weighing(problem: Problem) -> Problem:
     """Return the problem with a slight weight for every node of weight 0."""
     weights = problem.node_weights
-    least = SLIGHT * np.min(weights, where=weights > 0, initial=np.inf)
+    least = SLIGHT_WEIGHT * np.min(weights, where=weights > 0, initial=np.inf)
     least = least if np.isfinite(least) else 1.0
     return replace(problem, node_weights=np.where(weights > 0, weights, least))
 

@@ -135,7 +135,7 @@ def test_recursive_bisection_gives_clusters_of_similar_weight(data):
     assume(c <= len(S))
     problem = limited_problem(S, "edges", (None, above), c)
     seed = data.draw(st.integers(0, 99))
-    result = Passes(problem, c, np.random.default_rng(seed)).halved()
+    result = Passes(problem, c, np.random.default_rng(seed)).bisect()
     assert result is not None
     labels, work = result
     assert np.unique(labels).tolist() == list(range(c))
@@ -144,18 +144,18 @@ def test_recursive_bisection_gives_clusters_of_similar_weight(data):
     heaviest = problem.cluster_weights(labels).max() - problem.offset
     allowed = problem.limits.heaviest + np.ceil(np.log2(c)) * problem.node_weights.max()
     assert heaviest <= allowed * (1 + 1e-9)
-    again = Passes(problem, c, np.random.default_rng(seed)).halved()
+    again = Passes(problem, c, np.random.default_rng(seed)).bisect()
     assert np.array_equal(again[0], labels)
 
 
 def test_recursive_bisection_finds_about_the_quarters_of_a_square():
     """A 16 x 16 grid in four clusters, where two straight cuts have 32 edges."""
     problem = limited_problem(grid(16, 16), "edges", (None, 0.03), 4)
-    labels, _ = Passes(problem, 4, np.random.default_rng(0)).halved()
+    labels, _ = Passes(problem, 4, np.random.default_rng(0)).bisect()
     assert leastcut.cut_value(grid(16, 16), labels, "edges") <= 36
 
 
 def test_recursive_bisection_stops_without_time():
     problem = limited_problem(grid(16, 16), "edges", (None, 0.03), 4)
     late = Coarsening(is_late=lambda: True)
-    assert Passes(problem, 4, np.random.default_rng(0), late).halved() is None
+    assert Passes(problem, 4, np.random.default_rng(0), late).bisect() is None

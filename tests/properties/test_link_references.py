@@ -474,9 +474,9 @@ def test_infeasible_numbers_of_clusters_raise_and_name_the_pairs(n, data):
     cannot = cannot[groups[cannot[:, 0]] != groups[cannot[:, 1]]]
     constraints = Constraints.of(n, must, cannot)
     if either(n_clusters > groups.max() + 1, "too many", "not too many"):
-        for is_shown in (False, True):
+        for is_feasible in (False, True):
             with pytest.raises(ValueError, match=f"leave {groups.max() + 1} groups"):
-                check_n_clusters(constraints, n, n_clusters, is_shown)
+                check_n_clusters(constraints, n, n_clusters, is_feasible)
         return
     check_n_clusters(constraints, n, n_clusters, True)
     result = color(CannotLinks.of(groups[cannot], groups.max() + 1), n_clusters)

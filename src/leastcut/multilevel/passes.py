@@ -49,7 +49,7 @@ LEVEL_EDGES = 10_000  # fixed cost of a level, in edges visited in the same time
 LEVEL_VISITS = 3  # visits of each edge to build a level: one to aggregate nodes, two to contract
 SMALLER = 1.0 - 1e-9  # a value counts as smaller below this fraction of the other
 MOST_PRODUCT = 46_340  # most clusters for which the product of two labels fits into an int32
-HALVES = 2  # passes for every bisection, whose results are recombined
+BISECTION_PASSES = 2  # passes for every bisection, whose results are recombined
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +278,7 @@ class Passes:
 
     # -- recursive bisection
 
-    def halved(self) -> tuple[np.ndarray, int] | None:
+    def bisect(self) -> tuple[np.ndarray, int] | None:
         """Return labels by recursive bisection, and the work.
 
         Each part is bisected by passes while its number of clusters is even, and then partitioned
@@ -320,7 +320,7 @@ class Passes:
         margin = slack(problem.node_weights, limits.heaviest, self.n_clusters, half)
         problem = problem.with_limits(Limits(half - margin, half + margin))
         passes, best, work = replace(self, problem=problem, n_clusters=2), None, 0
-        for _ in range(HALVES):
+        for _ in range(BISECTION_PASSES):
             candidate = passes.fresh(smallest_level(problem.n_nodes, 2))
             if candidate is None:
                 continue

@@ -172,7 +172,7 @@ def _search_graph(
             continue
         candidate = None
         if problem.offset > 0.0 and effort.edges > 0:
-            candidate = _halved(search, passes)
+            candidate = _bisected(search, passes)
         elif problem.limits is None:
             most_work = min(effort.spectral_share * search.work, search.work_left)
             if budget > 0:
@@ -205,10 +205,10 @@ def _search_level(
         population.add(passes.refined(inner.best.labels, level.steps))
 
 
-def _halved(search: Search, passes: Passes) -> Candidate | None:
+def _bisected(search: Search, passes: Passes) -> Candidate | None:
     """Return a partition by recursive bisection, if the number of clusters is even."""
     c = search.n_clusters
-    result = passes.halved() if c > 2 and c % 2 == 0 else None
+    result = passes.bisect() if c > 2 and c % 2 == 0 else None
     if result is None:
         return None
     labels, work = result
