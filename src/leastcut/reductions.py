@@ -31,9 +31,8 @@ from leastcut.validation import number_by_appearance
 
 # Relative rounding error of sums in a contraction, per edge and node.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-EDGE_RESOLUTION = (
-    2.0**22
-)  # edge cuts are distinguished if they differ by more than one in this many
+# Edge cuts are distinguished if they differ by more than one in this many.
+EDGE_RESOLUTION = 2.0**22
 BLOCK_EDGES = 200_000  # fewest stored edges per thread; below, starting a thread takes longer
 # Weight given to a node of weight 0, relative to the lightest other node: above rounding errors,
 # but too small to change a cut value noticeably.

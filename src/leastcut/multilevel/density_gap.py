@@ -27,9 +27,8 @@ from leastcut.problem import Problem
 # boundary, with more small clusters would have no inner cut.
 NEAR, DEEP = 1, 3
 FEWEST_DEEP = 5  # fewest nodes of a cluster at depth DEEP
-USUAL = (
-    0.45  # boundary divided by inner cut without gaps; the boundary is where cutting is cheapest
-)
+# Boundary divided by inner cut without gaps; the boundary is where cutting is cheapest.
+USUAL = 0.45
 PER_NODE = 0.2  # fraction of a node's edges that a minimum cut crosses, to count nodes along a cut
 DIGITS = 1000  # flows are integers; the edges of an average node have this total capacity
 
