@@ -16,10 +16,7 @@ from leastcut.anchors.nearest import NearestAnchors, updated_centers
 SAMPLED = 20  # sampled points per anchor
 FEWEST_SAMPLED = 10_000  # minimum number of sampled points
 
-LARGEST, LARGE = (
-    2.0**960,
-    2.0**64,
-)  # larger coordinates are divided by LARGE, so that sums are finite
+LARGEST, LARGE = 2.0**960, 2.0**64  # sums of larger coordinates would overflow: divide them
 ROUNDS = 10  # of k-means; half as many give cuts larger by some percent, more hardly improve them
 
 LEAST_FRACTION = 0.25

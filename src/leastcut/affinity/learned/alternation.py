@@ -30,9 +30,7 @@ from leastcut.results import Columns, Partition
 from leastcut.spectral.relax import relax_problem
 from leastcut.validation import number_by_appearance
 
-FIRST_FRACTION = (
-    0.002  # first penalty term / scale of the objective: small enough to keep all edges
-)
+FIRST_FRACTION = 0.002  # first penalty term / scale of the objective; it removes no edge
 DECREASE = 0.01  # relative decrease of the objective below which iterations at one λ stop
 MAX_ITERATIONS = 20  # at one λ
 LARGEST = 1e9  # largest λ / first λ: not every graph can have c components

@@ -154,9 +154,9 @@ def _keep_nearest(
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     slot = tl.arange(0, WIDTH)
     group = tl.arange(0, MOST)
-    place = row[:, None].to(tl.int64) * WIDTH + slot[None, :]
-    value = tl.load(values + place)
-    named = tl.load(groups + place)
+    position = row[:, None].to(tl.int64) * WIDTH + slot[None, :]
+    value = tl.load(values + position)
+    number = tl.load(groups + position)
     new = tl.load(
         minima + row[:, None].to(tl.int64) * stride + group[None, :],
         mask=(group < count)[None, :],
@@ -169,12 +169,12 @@ def _keep_nearest(
         chosen = tl.argmin(new, 1)
         change = (slot[None, :] == tl.argmax(value, 1)[:, None]) & (least < worst)[:, None]
         value = tl.where(change, least[:, None], value)
-        named = tl.where(change, (first + chosen)[:, None], named)
+        number = tl.where(change, (first + chosen)[:, None], number)
         new = tl.where(group[None, :] == chosen[:, None], float("inf"), new)
         worst = tl.max(value, 1)
         least = tl.min(new, 1)
-    tl.store(values + place, value)
-    tl.store(groups + place, named)
+    tl.store(values + position, value)
+    tl.store(groups + position, number)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -189,20 +189,20 @@ def _listed_distances(
     FEATURES: tl.constexpr,
     DOUBLE: tl.constexpr,
 ):
-    here = tl.program_id(1).to(tl.int64)
-    row = tl.load(rows + here).to(tl.int64)
+    query = tl.program_id(1).to(tl.int64)
+    row = tl.load(rows + query).to(tl.int64)
     listed = tl.program_id(0) * CANDIDATES + tl.arange(0, CANDIDATES)
-    there = tl.load(candidates + here * count + listed, mask=listed < count, other=0).to(tl.int64)
+    other = tl.load(candidates + query * count + listed, mask=listed < count, other=0).to(tl.int64)
     total = tl.zeros((CANDIDATES,), tl.float64 if DOUBLE else tl.float32)
     for start in range(0, features, FEATURES):
         feature = start + tl.arange(0, FEATURES)
         inside = feature < features
         x = tl.load(points + row * features + feature, mask=inside, other=0.0)
         y = tl.load(
-            points + there[:, None] * features + feature[None, :],
+            points + other[:, None] * features + feature[None, :],
             mask=inside[None, :] & (listed < count)[:, None],
             other=0.0,
         )
         difference = y.to(total.dtype) - x.to(total.dtype)[None, :]
         total += tl.sum(difference * difference, 1)
-    tl.store(squared + here * count + listed, total, mask=listed < count)
+    tl.store(squared + query * count + listed, total, mask=listed < count)
