@@ -21,6 +21,7 @@ import typer.core
 import leastcut
 
 ANCHORS = "anchors"  # the value of --affinity for an anchor graph
+FIRST = ("file", "labels", "clusters", "cut")  # arguments and options in the order of the help
 ANCHOR_OPTIONS = ("n_anchors", "max_memory")  # inherited options that only `cluster` has
 EXAMPLES = "\n\nExamples\n\n"  # the heading of the examples in the docstring of a command
 
@@ -85,11 +86,11 @@ def _command(name: str, module: str, hidden: tuple[str, ...] = ()) -> Callable[[
             run = getattr(import_module(f"leastcut.cli.{module}"), name)
             return partial(run, kind(arguments=context.find_root().obj or (), **values))
 
-        # typer reads the signature: the file, then the command's own options, then inherited ones
+        # typer reads the signature: arguments and main options, then own, then inherited ones
         hints = get_type_hints(kind)
         known = {field.name: field for field in fields(kind) if field.name not in hidden}
         parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        for option in dict.fromkeys(["file", *inspect.get_annotations(kind), *known]):
+        for option in dict.fromkeys([*FIRST, *inspect.get_annotations(kind), *known]):
             if option in known and option != "arguments":
                 default = known[option].default
                 default = Parameter.empty if default is MISSING else default
@@ -147,7 +148,6 @@ def _formats() -> list[str]:
 
 # Options that several commands declare.
 JSON = ("--json", "Print the result as JSON to standard output.")
-CLUSTERS = ("--clusters -k K", "Number of clusters, or auto.")
 PLOT = ("--plot FILE", "Save a plot: .png, .svg or .pdf.")
 EFFORT: dict[str, Any] = {
     "usage": "--effort NAME",
@@ -264,7 +264,7 @@ class ClusterOptions(InputOptions):
     leastcut cluster large.npy -k 10 --affinity anchors -o labels.npy
     """
 
-    clusters: str = _option(*CLUSTERS, default=MISSING)
+    clusters: str = _option("--clusters -k K", "Number of clusters, or auto.", default=MISSING)
     effort: str = _option(**EFFORT)
     balance: str | None = _option(
         "--balance B",
@@ -300,7 +300,7 @@ class CompareOptions(InputOptions):
     leastcut compare iris.csv -k 3 --label-column species
     """
 
-    clusters: str = _option(*CLUSTERS, default=MISSING)
+    clusters: str = _option("--clusters -k K", "Number of clusters.", default=MISSING)
     methods: list[str] | None = _option(  # noqa: RUF009
         "--method -m NAME", "Method to run; can be repeated (default: all)."
     )
@@ -343,7 +343,9 @@ class CertifyOptions(InputOptions):
     """
 
     labels: str | None = _argument("LABELS", "Labels to certify, as for cut (optional).", None)
-    clusters: str | None = _option("--clusters -k K", "Number of clusters, without LABELS.")
+    clusters: str | None = _option(
+        "--clusters -k K", "Number of clusters, or auto, if there are no LABELS."
+    )
     gap: float = _option("--gap G", "Stop at this gap; 0 proves optimality.", default=0.0)
     time_limit: float = _option(
         "--time-limit SECONDS", "Stop the proof after this time.", default=60.0
