@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import Words, one_line, sizes_text, text_table
+from leastcut.formatting import Unquoted, one_line, sizes_text, text_table
 from leastcut.graph import Graph
 from leastcut.multilevel.direct_cut import direct_cut
 from leastcut.multilevel.efforts import EFFORTS
@@ -129,9 +129,9 @@ class Comparison:
     def __repr__(self) -> str:
         return one_line(
             self,
-            Words(f"{len(self.compared)} methods"),
+            Unquoted(f"{len(self.compared)} methods"),
             n_clusters=self.n_clusters,
-            best=Words(f"{self.best.method!r} at {self.best.cut_value:.4g}"),
+            best=Unquoted(f"{self.best.method!r} at {self.best.cut_value:.4g}"),
             lower_bound=self.lower_bound,
             cut=self.cut,
         )

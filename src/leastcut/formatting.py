@@ -23,7 +23,7 @@ PROVEN = 1e-7  # largest gap that counts as proven optimal, to allow for roundin
 # -- reprs
 
 
-class Words(str):
+class Unquoted(str):
     """Text that a repr shows without quotation marks."""
 
     __slots__ = ()
@@ -71,18 +71,18 @@ def shown(value: object) -> str:
         return f"{type(value).__name__} of {len(value)}"
     if callable(value) and hasattr(value, "__name__"):
         return str(value.__name__)
-    if isinstance(value, Words):
+    if isinstance(value, Unquoted):
         return str(value)
     text = " ".join(repr(value).split())
     return text if len(text) <= LONGEST_PART else f"{type(value).__name__}(...)"
 
 
-def some(values: Iterable[object]) -> Words:
+def some(values: Iterable[object]) -> Unquoted:
     """List numbers or names, abbreviated if there are more than :data:`FEW`."""
     words = [shown(value) for value in values]
     if len(words) > FEW:
         words = [*words[:3], "...", words[-1]]
-    return Words(f"[{', '.join(words)}]")
+    return Unquoted(f"[{', '.join(words)}]")
 
 
 def label_counts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,13 +175,13 @@ def gap_in_words(gap: float | None) -> str:
 # -- tables
 
 
-def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_words: int = 1) -> str:
-    """Format a table; its first ``n_words`` columns are left-aligned, the others right-aligned."""
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_left: int = 1) -> str:
+    """Format a table; its first ``n_left`` columns are left-aligned, the others right-aligned."""
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if i < n_words else cell.rjust(width)
+            cell.ljust(width) if i < n_left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines

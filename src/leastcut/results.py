@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import Words, label_counts, one_line, plain, text_table
+from leastcut.formatting import Unquoted, label_counts, one_line, plain, text_table
 from leastcut.validation import as_floats, check_positive
 
 
@@ -181,7 +181,7 @@ class Relaxation:
         return one_line(
             self,
             n_nodes=self.n_nodes,
-            eigenvalues=Words(f"{values.size} from {values[0]:.4g} to {values[-1]:.4g}"),
+            eigenvalues=Unquoted(f"{values.size} from {values[0]:.4g} to {values[-1]:.4g}"),
             solver=self.solver,
             converged=self.converged,
         )
@@ -420,11 +420,11 @@ class Columns(dict[str, np.ndarray]):
         return max((len(column) for column in self.values()), default=0)
 
     def __repr__(self) -> str:
-        return one_line(self, Words(f"{self.n_rows} rows of {', '.join(self)}"))
+        return one_line(self, Unquoted(f"{self.n_rows} rows of {', '.join(self)}"))
 
     def __str__(self) -> str:
         rows = [[plain(value) for value in row] for row in zip(*self.values(), strict=True)]
-        return text_table(list(self), rows, n_words=0)
+        return text_table(list(self), rows, n_left=0)
 
     def _repr_html_(self) -> str:
         from leastcut.report.notebook import columns_html

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.constraints import FREE, Constraints
-from leastcut.formatting import Words, one_line
+from leastcut.formatting import Unquoted, one_line
 from leastcut.graph import Graph
 from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
@@ -241,7 +241,7 @@ class PartitionOfViews:
         return one_line(
             self,
             n_nodes=np.size(self.labels),
-            cuts=Words("[" + ", ".join(f"{cut:.3g}" for cut in self.cuts) + "]"),
+            cuts=Unquoted("[" + ", ".join(f"{cut:.3g}" for cut in self.cuts) + "]"),
             objective=self.objective,
             gap=self.gap,
         )
