@@ -255,7 +255,7 @@ def _theory(records: list[Record]) -> list[Check]:
             [r["rho2_best"] <= r["limit"] * high for r in second],
         ),
         counted(
-            "Theorem 2 is stronger than the trivial limit 2c",
+            "Theorem 2 is stronger than the trivial bound 2c",
             [not says_nothing(r) for r in second],
         ),
         counted(

@@ -145,7 +145,7 @@ def _corollary(records: list[Record]) -> list[Flaw]:
 
 
 def says_nothing(record: Record) -> bool:
-    """Return whether the limit of Theorem 2 is at least the trivial limit."""
+    """Return whether the bound of Theorem 2 is at least the trivial bound."""
     return float(record["limit"]) >= float(record["trivial"])
 
 

@@ -125,7 +125,7 @@ def escaped(text: str) -> str:
 def markdown(table: Table, *, brief: bool = False) -> str:
     """Return a table in Markdown, with the paper's values in brackets and our best in bold.
 
-    With ``brief``, a value in brackets is left out if it agrees with ours, and the notes too.
+    With ``brief``, the notes are omitted, and the paper's values that agree with ours.
     """
     blocks = []
     for section in table.sections:

@@ -40,9 +40,9 @@ def certified(records: list[Record]) -> Table:
         for cut, title in printed.CUT_TITLES.items()
     )
     notes = (
-        "No partition of the graph has a cut value below the certified bound. The gap is that "
-        f"between our cut and the bound, relative to our cut; below {PROVEN:.4%} the cut is proven "
-        "optimal.",
+        "No partition of the graph has a cut value below the certified bound. The gap is the "
+        "difference between our cut and the bound, relative to our cut; below "
+        f"{PROVEN:.4%} the cut is proven optimal.",
     )
     return Table(
         "certificates",
@@ -73,8 +73,8 @@ def theorem1(records: list[Record]) -> Table:
         "J_km",
         "J_ISR",
         "J_ISR / J_km",
-        "our limit",
-        "the paper's limit",
+        "our bound",
+        "the paper's bound",
         "largest singular value",
     )
     fields = ("j_kmeans", "j_isr", "value", "our_limit", "limit", "sigma")
@@ -90,7 +90,7 @@ def theorem1(records: list[Record]) -> Table:
         )
         sections.append(Section(f"Partition by {of}", heads, rows))
     notes = (
-        "Theorem 1 bounds J_ISR / J_km by (1 + √ε)² ≤ 4, the paper's limit; ours is 1 + ε ≤ 2. "
+        "Theorem 1 bounds J_ISR / J_km by (1 + √ε)² ≤ 4, the paper's bound; ours is 1 + ε ≤ 2. "
         "Ratio Cut, the best of 10 starts by the method's own loss.",
     )
     title = "Theorem 1: ratio of the losses"
