@@ -27,7 +27,7 @@ from leastcut.validation import (
 )
 
 # Up to this number of listed entries SciPy is used, as fast as the compiled kernels, which take
-# seconds to compile: 2.7 ms and 3.0 ms for 50,000 entries, 1.1 s and 0.8 s for 10 million.
+# seconds to compile.
 FEW_LISTED = 2**16
 ROWS = 2**15  # rows of a graph that a thread processes at a time
 BUCKET = 2**12  # fewest rows per bucket of the transpose, so that a bucket fits into the cache

@@ -25,7 +25,7 @@ LOADED_LATER = ("sklearn", "scipy.linalg", "torch")
 
 def available_cores() -> int:
     """Return the number of cores for this process, given its CPU affinity and container limits."""
-    from joblib import cpu_count  # takes 30 ms to import
+    from joblib import cpu_count  # slow to import
 
     return int(cpu_count())
 

@@ -160,11 +160,10 @@ def image_graph(
 
     Notes
     -----
-    Choose about as many clusters as there are objects, including the background; ``"auto"`` chooses
-    1 for most images. For the pixels of a photograph, ``effort="fast"`` avoids computing
-    eigenvectors, which takes several times as long; a cut of superpixels, passed as ``init``, can
-    improve its result. Edges between superpixels are sums of edges between pixels, so a cut of
-    superpixels has the value of the same cut of pixels.
+    Choose about as many clusters as there are objects, including the background; ``"auto"`` often
+    chooses 1. For the pixels of a photograph, use ``effort="fast"``; a cut of superpixels, passed
+    as ``init``, can improve its result. Edges between superpixels are sums of edges between pixels,
+    so a cut of superpixels has the value of the same cut of pixels.
 
     References
     ----------

@@ -9,7 +9,8 @@ Related arrays are passed as one plain tuple, which a kernel unpacks on its firs
 - ``state``: labels, boundary, cluster_weights, count, ratio, bounds; see ``moves``.
 
 The tuples are plain because Numba's dispatcher looks up the class of a named tuple at every call,
-which takes 2.9 µs. Each kernel is compiled once per machine; ``code_cache`` stores the result.
+which takes microseconds. Each kernel is compiled once per machine; ``code_cache`` stores the
+result.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "_nrt": False,  # kernels allocate no memory, so arrays need no reference counts
-    "no_cfunc_wrapper": True,  # unused, and 5% of the compile time
+    "no_cfunc_wrapper": True,  # unused, and takes time to compile
 }
 
 
@@ -46,6 +47,6 @@ def inlined(function: Callable[..., Any]) -> Any:
     """Compile a kernel that is inlined into the kernels that call it.
 
     A call passes every array of a tuple as seven numbers: without inlining, and with reference
-    counting, moves within limits take three times as long.
+    counting, calls of short kernels take much longer.
     """
     return kernel(function, forceinline=True)

@@ -288,7 +288,7 @@ def fill_clusters(problem, state, limits, distance, status, heap):
     This is one round. ``distance`` is the distance of each cluster to one with spare weight, or FAR
     if no path leads to one: then any node is a candidate. Changes the state; clusters on the path
     may become too light. Scratch: ``status`` (n,), zeros left zero, and ``heap``. One loop for this
-    kernel and :func:`lighten_clusters` was ten lines shorter, and 1.1 and 1.4 times as slow.
+    kernel and :func:`lighten_clusters` would be shorter, but slower.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state

@@ -45,8 +45,8 @@ _warned: set[str] = set()  # kinds of warnings already issued: each is issued on
 def without_garbage_collection() -> Iterator[None]:
     """Pause Python's garbage collector while code is compiled or loaded.
 
-    Repeated collections of all imported objects take up to a fifth of the time of compiling, and a
-    third of that of the first fit of a process.
+    Repeated collections of all imported objects take a large part of the time of compiling and of
+    the first fit of a process.
     """
     was_enabled = gc.isenabled()
     gc.disable()

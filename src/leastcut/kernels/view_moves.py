@@ -16,8 +16,8 @@ every view. Related arrays are passed as tuples:
 A cluster without a node of positive weight in a view has no term in it. Cut edges are counted in
 addition to summing their weights, so that a view in which no edge is cut has the value 0 exactly:
 near 0, a root turns rounding errors in the sixteenth digit into errors in the eighth. See ``moves``
-for everything else. Its local search is a separate kernel, as this one takes 2.2 times as long on a
-single view (50,000 nodes, 20 clusters): it tries all clusters and sums all views.
+for everything else. Its local search is a separate kernel, as this one takes longer on a
+single view: it tries all clusters and sums all views.
 """
 
 from __future__ import annotations

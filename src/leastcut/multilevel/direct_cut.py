@@ -29,7 +29,7 @@ from leastcut.validation import check_count, check_init, check_n_clusters
 # labels hardly change, with a smaller one more rounds are rejected. λ_max is no suitable unit, as a
 # single hub can increase it.
 LOWEST = 0.5
-# Number of values of σ, in geometric progression; with five the cuts are 10% larger.
+# Number of values of σ, in geometric progression; with fewer the cuts are larger.
 N_SHIFTS = 9
 DEFAULT_STARTS = 10  # as for the discretizers, so that comparisons are fair
 LOOSE = 1e-3  # relative tolerance of λ_max; needs a few products with A instead of hundreds

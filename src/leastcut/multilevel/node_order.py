@@ -1,7 +1,7 @@
 """Node orders with good memory locality.
 
 Most of the time of a search is spent on memory access. On a graph of a million points in random
-order, a pass takes three times as long as with neighbors stored close to each other. Such an order
+order, a pass takes much longer than with neighbors stored close to each other. Such an order
 is computed from the graph (:func:`leastcut.kernels.order.number_by_locality`) in less time than it
 saves in a pass over the edges, and coarse levels inherit it.
 """
@@ -19,7 +19,7 @@ from leastcut.threads import Threads
 
 ROW_NODES = 32  # consecutive nodes that are visited in order on large levels
 # Above SCATTERED_NODES, windows of WINDOW_NODES nodes are visited one after another, in random
-# order within the window. In consecutive order aggregates become elongated, and cuts 10% larger.
+# order within the window. In consecutive order aggregates become elongated, and cuts larger.
 SCATTERED_NODES, WINDOW_NODES = 50_000, 1024
 BLOCK_NODES = 4096  # nodes numbered together; their edges fit into the cache of a core
 NEAR_NODES = 2**15  # nodes whose numbers differ by less are close in memory

@@ -51,7 +51,7 @@ from leastcut.threads import single_threaded
 from leastcut.validation import warn_caller
 
 MAX_CLUSTERS = 20  # the largest number of clusters considered by default
-ROUGH = 1e-3  # tolerance of eigenpairs; saves two thirds of the time of the default tolerance
+ROUGH = 1e-3  # tolerance of eigenpairs; takes much less time than the default tolerance
 
 # Number of eigenvalues to estimate the slope from, beyond the largest number of clusters and, at
 # least, beyond each: fewer give noisy slopes, more cost time.

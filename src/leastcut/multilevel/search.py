@@ -27,7 +27,7 @@ from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
 from leastcut.validation import number_by_appearance
 
-# Problems up to this size are solved by enumeration: 2 ms, or up to 10 ms if all weights are equal.
+# Problems up to this size are solved by enumeration, within milliseconds.
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
 # Fractions of the time limit at which the searches for other objectives end: first without
 # constraints, then, for balanced clusters, for the edge cut.

@@ -87,8 +87,7 @@ def nearest_orthogonal(matrix: np.ndarray, before: np.ndarray | None = None) -> 
     For a singular matrix, as an empty cluster causes it, R is not unique: the one nearest to
     ``before`` is returned (None: the identity), so it does not depend on rounding.
 
-    ``scipy.linalg.polar`` takes 30 µs for ten clusters and this function 19 µs, which saves a sixth
-    of the time of :func:`leastcut.cut_path`.
+    For ten clusters this function is faster than ``scipy.linalg.polar``.
     """
     left, sizes, right = np.linalg.svd(matrix)
     rank = int(np.count_nonzero(sizes > sizes.size * np.finfo(float).eps * sizes[0]))
