@@ -8,12 +8,12 @@ their dashes.
 ====================================  ===================================================
 ``evidence(path)``                    evidence for each number of clusters
 ``cut_values(path)``                  cut value and lower bound for each number
-``embedding(found, graph)``           nodes in two dimensions, from eigenvectors
-``affinity(found, graph)``            affinity matrix, ordered by cluster
-``sizes(found, graph)``               size of each cluster and its share of the cut
-``graph(found, graph, positions)``    a small graph with its cut edges
-``comparison(compared)``              cut values of several methods on one graph
-``closing_in(told)``                  cut value and lower bound of a proof over time
+``embedding(result, graph)``          nodes in two dimensions, from eigenvectors
+``affinity(result, graph)``           affinity matrix, ordered by cluster
+``sizes(result, graph)``              size of each cluster and its fraction of the cut
+``graph(result, graph, positions)``   a small graph with its cut edges
+``comparison(result)``                cut values of several methods on one graph
+``closing_in(history)``               cut value and lower bound of a proof over time
 ====================================  ===================================================
 """
 

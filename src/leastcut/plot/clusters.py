@@ -146,18 +146,18 @@ def clusters_of(
 
 
 def sizes(
-    found: Any,
+    result: Any,
     graph: Any = None,
     *,
     cut: Any = "normalized",
     symmetrize: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Plot the number of nodes of each cluster, and its share of the cut value.
+    """Plot the number of nodes of each cluster, and its fraction of the cut value.
 
     Parameters
     ----------
-    found : fitted SpectralClustering, Partition, or array-like of shape (n,)
+    result : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters, as a result or as labels of the nodes.
     graph, cut, symmetrize : optional
         The graph and its cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
@@ -186,7 +186,7 @@ def sizes(
     >>> [text.get_text() for text in leastcut.plot.sizes(result, S).texts]
     ['2', '2', '50%', '50%']
     """
-    clusters = clusters_of(found, graph, cut, symmetrize)
+    clusters = clusters_of(result, graph, cut, symmetrize)
     count, n = clusters.n_clusters, clusters.n_nodes
     title = f"{counted(count, 'cluster')} of {counted(n, 'node')}"
     title += f", cut value {significant(clusters.cut_value)}"
@@ -229,7 +229,7 @@ def _draw_points(ax: Any, clusters: Clusters) -> None:
 
 
 def affinity(
-    found: Any,
+    result: Any,
     graph: Any = None,
     *,
     cut: Any = "normalized",
@@ -240,7 +240,7 @@ def affinity(
 
     Parameters
     ----------
-    found : fitted SpectralClustering, Partition, or array-like of shape (n,)
+    result : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters, as a result or as labels of the nodes.
     graph, cut, symmetrize : optional
         The graph and its cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
@@ -271,7 +271,7 @@ def affinity(
     >>> leastcut.plot.affinity(result, S).get_title()
     'Affinities of 4 nodes, ordered by cluster'
     """
-    clusters = clusters_of(found, graph, cut, symmetrize)
+    clusters = clusters_of(result, graph, cut, symmetrize)
     ax = axes_for(ax, square=True)
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 

@@ -45,7 +45,7 @@ LONGEST = 8.0  # length of the weakest edges in a layout, relative to the strong
 
 
 def embedding(
-    found: Any,
+    result: Any,
     graph: Any = None,
     *,
     cut: Any = "normalized",
@@ -57,7 +57,7 @@ def embedding(
 
     Parameters
     ----------
-    found : fitted SpectralClustering, Partition, or array-like of shape (n,)
+    result : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters, as a result or as labels of the nodes.
     graph, cut, symmetrize : optional
         The graph and its cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
@@ -94,7 +94,7 @@ def embedding(
     'Spectral embedding of 3 clusters'
     """
     check_choice("view", view, ("corners", "eigenvectors"))
-    clusters = clusters_of(found, graph, cut, symmetrize)
+    clusters = clusters_of(result, graph, cut, symmetrize)
     nodes = clusters.connected
     if nodes.size < 3:
         raise ValueError(
@@ -188,7 +188,7 @@ def scatter(ax: Any, points: np.ndarray, labels: np.ndarray, n_clusters: int) ->
 
 
 def graph(
-    found: Any,
+    result: Any,
     graph: Any = None,
     positions: Any = None,
     *,
@@ -200,7 +200,7 @@ def graph(
 
     Parameters
     ----------
-    found : fitted SpectralClustering, Partition, or array-like of shape (n,)
+    result : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters, as a result or as labels of the nodes.
     graph : graph, optional
         The graph that was cut; not needed for a fitted estimator.
@@ -232,7 +232,7 @@ def graph(
     >>> leastcut.plot.graph(result, S).get_title()
     '2 clusters: 1 of 3 edges is cut'
     """
-    clusters = clusters_of(found, graph, cut, symmetrize)
+    clusters = clusters_of(result, graph, cut, symmetrize)
     places = _positions(clusters, positions)
     ax = axes_for(ax)  # raises if matplotlib is missing
     from matplotlib.collections import LineCollection

@@ -142,12 +142,12 @@ def cut_values(path: Any, *, ax: Any = None) -> Any:
     return finish(ax, "Cut value and lower bound", legend=4.0, integers=True, **names)
 
 
-def comparison(compared: Any, *, ax: Any = None) -> Any:
+def comparison(result: Any, *, ax: Any = None) -> Any:
     """Plot the cut values of several methods on one graph, with the lower bound.
 
     Parameters
     ----------
-    compared : Comparison
+    result : Comparison
         The result of :func:`leastcut.compare`.
     ax : Axes, optional
         The axes to draw on; by default those of a new figure.
@@ -169,11 +169,11 @@ def comparison(compared: Any, *, ax: Any = None) -> Any:
     --------
     >>> import leastcut
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-    >>> compared = leastcut.compare(S, 2, methods=["kmeans", "partition"], random_state=0)
-    >>> leastcut.plot.comparison(compared).get_title()
+    >>> result = leastcut.compare(S, 2, methods=["kmeans", "partition"], random_state=0)
+    >>> leastcut.plot.comparison(result).get_title()
     'Cuts into 2 clusters, by method'
     """
-    rows = sorted(compared.compared, key=lambda row: row.cut_value)
+    rows = sorted(result.compared, key=lambda row: row.cut_value)
     if not rows:
         raise ValueError("The comparison is empty; pass at least one method to compare.")
     ax = axes_for(ax, max(2.4, 1.2 + 0.42 * len(rows)))
@@ -185,22 +185,22 @@ def comparison(compared: Any, *, ax: Any = None) -> Any:
         bars = ax.barh(places[picked], values[picked], 0.62, edgecolor=blue, **look)
         ax.bar_label(bars, list(np.array(texts)[picked]), padding=5, size="small")
     # 2. The bound.
-    bound = compared.lower_bound
+    bound = result.lower_bound
     text = f"{BOUND_LABEL} {significant(bound)}"
     ax.axvline(bound, color=color(ax, "orange"), linestyle="--", label=text)
     ax.set_yticks(places, [row.method.replace("_", " ") for row in rows], parse_math=False)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0.0, 1.3 * max(float(values.max()), bound) or 1.0)
-    title = f"Cuts into {compared.n_clusters} clusters, by method"
-    return finish(ax, title, xlabel=f"{compared.cut} cut value", legend=4.0)
+    title = f"Cuts into {result.n_clusters} clusters, by method"
+    return finish(ax, title, xlabel=f"{result.cut} cut value", legend=4.0)
 
 
-def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
+def closing_in(history: Sequence[Any], *, ax: Any = None) -> Any:
     """Plot the smallest cut value and the lower bound of a proof over time.
 
     Parameters
     ----------
-    told : sequence of ProofProgress
+    history : sequence of ProofProgress
         The arguments that :func:`leastcut.certify` passed to its ``callback``.
     ax : Axes, optional
         The axes to draw on; by default those of a new figure.
@@ -227,7 +227,7 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
     >>> leastcut.plot.closing_in(progress).get_title()
     'Proven: no partition is smaller'
     """
-    reports = list(told)
+    reports = list(history)
     if not reports:
         raise ValueError(
             "The list of progress reports is empty; create it with progress = [] and "
