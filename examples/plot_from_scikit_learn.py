@@ -2,8 +2,8 @@
 Replacing scikit-learn's SpectralClustering
 ===========================================
 
-Only the import changes: the estimator has the parameters, methods and attributes of
-:class:`sklearn.cluster.SpectralClustering`, and in addition its cut value.
+Only the import changes: the estimator has the parameters and methods of
+:class:`sklearn.cluster.SpectralClustering`. In addition it reports the cut value of its labels.
 """
 
 import time

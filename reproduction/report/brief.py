@@ -53,7 +53,7 @@ def _seeds(table: Table) -> Table:
 def _side_by_side(
     table: Table, heads: tuple[str, ...], short: Callable[[dict[str, Entry]], tuple[Entry, ...]]
 ) -> Table:
-    """Return a table with one section, whose rows have the shortened rows of all sections."""
+    """Return a table with one section whose rows join the shortened rows of all sections."""
     rows: dict[str, tuple[Entry, ...]] = {}
     for section in table.sections:
         for label, row in section.rows:
@@ -67,7 +67,7 @@ def _side_by_side(
 
 
 def _summed(table: Table) -> Table:
-    """Return a table with one section, whose numbers are sums over all sections."""
+    """Return a table with one section whose numbers are sums over all sections."""
     sums: dict[str, list[float]] = {}
     for section in table.sections:
         for label, row in section.rows:
