@@ -311,3 +311,12 @@ def test_a_browser_shows_the_page_on_screens_of_any_width(tmp_path):
                         assert sign in MARKS.values()
                         assert paper == f"{number:.4f}", (name, cut, row[0], column)
             assert set(table["colors"]) == {same}
+
+
+def test_the_page_on_the_paper_states_the_counts_of_the_results():
+    results, about = ((ROOT / "docs" / name).read_text() for name in ("results.md", "paper.md"))
+    agree = r"Of the (\d+) values in .*?(\d+) agree .*?and (\d+) more"
+    rest = r"other (\d+).*?ours (?:being|are) better in (\d+)"
+    for pattern in (agree, rest):
+        first, second = (re.search(pattern, text.replace("\n", " ")) for text in (results, about))
+        assert first.groups() == second.groups()
