@@ -72,7 +72,7 @@ REFUSED = {
     "spectral": ({"solver": "spectral"}, "balance=0.1 belongs to the multilevel solver"),
     "assign_labels": ({"assign_labels": "kmeans"}, "leave one of them out"),
     "negative": ({"balance": -1}, "'balance' parameter"),
-    "a word": ({"balance": "tight"}, "'balance' parameter"),
+    "a string": ({"balance": "tight"}, "'balance' parameter"),
     "three": ({"balance": (0.1, 0.1, 0.1)}, "pair"),
     "below": ({"balance": (2.0, 0.1)}, r"balance\[0\]=2\.0 must be at most 1"),
     "impossible": ({"balance": 0.0, "cut": "ratio", "n_clusters": 7}, r"Pass balance=0\.05"),
@@ -81,10 +81,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_invalid_balance_is_rejected_by_fit(kind):
-    parameters, words = REFUSED[kind]
+    parameters, message = REFUSED[kind]
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = leastcut.SpectralClustering(**{"n_clusters": 3, "balance": 0.1, **parameters})
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         model.fit(X)
 
 
@@ -112,7 +112,7 @@ def test_the_command_line_balances_clusters(tmp_path, monkeypatch, capsys, text,
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["--balance", "much"], "--balance much must be one number"),
         (["--balance", "0.1,0.1,0.1"], "must be one number, such as 0.1, or two"),
@@ -126,11 +126,11 @@ def test_the_command_line_balances_clusters(tmp_path, monkeypatch, capsys, text,
     ],
 )
 def test_invalid_balance_is_rejected_by_the_command_line(
-    tmp_path, monkeypatch, capsys, arguments, words
+    tmp_path, monkeypatch, capsys, arguments, message
 ):
     cli = pytest.importorskip("leastcut.cli")
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", np.random.default_rng(0).normal(size=(61, 2)))
     command = ["cluster", "points.npy", "-k", "4", "--effort", "fast"]
     assert cli.main([*command, *arguments]) == 2
-    assert words in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())

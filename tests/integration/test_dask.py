@@ -312,9 +312,9 @@ def test_data_frames_give_the_labels_of_arrays(points, one_machine):
     np.testing.assert_array_equal(model.predict(table), model.predict(points))
     with pytest.raises(ValueError, match=r"\['y', 'x', 'z'\].*fitted on \['x', 'y', 'z'\]"):
         model.predict(X[["y", "x", "z"]])
-    words = X.assign(y="a")
+    strings = X.assign(y="a")
     with pytest.raises(ValueError, match=r"Column 'y' of X holds .*; drop or encode it"):
-        AnchorSpectralClustering().fit(words)
+        AnchorSpectralClustering().fit(strings)
 
 
 def never(chunk):
@@ -339,7 +339,7 @@ REFUSED = {
     "an array": (lambda X: np.ones((9, 2)), {}, TypeError, "not a collection of Dask"),
     "a bag": (lambda X: dask.delayed(never)(0), {}, TypeError, "pass a Dask array or data frame"),
     "a column": (lambda X: X[:, 0], {}, ValueError, r"two-dimensional.*reshape\(-1, 1\)"),
-    "words": (lambda X: X.astype("U3"), {}, ValueError, "its dtype is <U3"),
+    "strings": (lambda X: X.astype("U3"), {}, ValueError, "its dtype is <U3"),
     "complex": (lambda X: X.astype(complex), {}, ValueError, "its dtype is complex"),
     "sparse": (
         lambda X: X.map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, 0))),
@@ -359,9 +359,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_invalid_input_is_rejected_before_any_computation(points, name):
-    change, settings, error, words = REFUSED[name]
+    change, settings, error, message = REFUSED[name]
     X = change(in_chunks(points).map_blocks(never, dtype=points.dtype))
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=message):
         AnchorSpectralClustering(**(SETTINGS | settings)).fit(X)
 
 

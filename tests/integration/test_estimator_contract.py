@@ -295,7 +295,7 @@ def test_invalid_values_give_the_message_of_scikit_learn(blobs, name, value):
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "message"),
     [
         ({"solver": "multilevel", "eigen_solver": "arpack"}, "belongs to the spectral solver"),
         ({"solver": "multilevel", "n_components": 4}, "belongs to the spectral solver"),
@@ -313,13 +313,13 @@ def test_invalid_values_give_the_message_of_scikit_learn(blobs, name, value):
         ({"affinity": "learned", "n_clusters": "auto"}, "component for every cluster"),
     ],
 )
-def test_contradicting_parameters_raise(blobs, settings, words):
-    with pytest.raises(ValueError, match=words):
+def test_contradicting_parameters_raise(blobs, settings, message):
+    with pytest.raises(ValueError, match=message):
         SpectralClustering(**{"n_clusters": 3, **settings}).fit(blobs[0])
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "message"),
     [
         ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
         ({"n_clusters": "auto"}, "The 'n_clusters' parameter of MultiViewSpectralClustering"),
@@ -337,8 +337,8 @@ def test_contradicting_parameters_raise(blobs, settings, words):
         ({"view_weights": [1.0, -1.0]}, r"view_weights\[1\] is -1.0"),
     ],
 )
-def test_invalid_views_raise(blobs, settings, words):
-    with pytest.raises(ValueError, match=words):
+def test_invalid_views_raise(blobs, settings, message):
+    with pytest.raises(ValueError, match=message):
         MultiViewSpectralClustering(**{"n_clusters": 3, "views": [[0], [1]], **settings}).fit(
             blobs[0]
         )
@@ -436,11 +436,11 @@ def test_functions_are_eigensolvers(blobs, monkeypatch):
         return values + 0.1, vectors
 
     assert not leastcut.relax(S, 3, solver=rough).converged
-    for wrong, words in (
+    for wrong, message in (
         (lambda matrix, null, count: (np.zeros(1), null[:, None]), "it must return"),
         (lambda *arguments: (np.zeros(2), np.ones((90, 2))), "must be orthonormal"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             leastcut.relax(S, 3, solver=wrong)
 
 
@@ -491,15 +491,15 @@ def test_non_functions_are_rejected_before_any_computation(blobs, monkeypatch, v
         ("AFFINITIES", lambda: views.fit([X, X])),
         ("AFFINITIES", lambda: leastcut.cut_path(X, affinity="mine")),
     ):
-        words = re.escape(f"leastcut.{name}['mine']={value!r}") + ".* it must be a function "
-        with pytest.raises(TypeError, match=words):
+        message = re.escape(f"leastcut.{name}['mine']={value!r}") + ".* it must be a function "
+        with pytest.raises(TypeError, match=message):
             call()
 
 
 @pytest.mark.parametrize("parameter", ["assign_labels", "eigen_solver", "affinity"])
 def test_functions_of_other_arguments_are_rejected(blobs, parameter):
-    words = rf"{parameter}=<function .* takes the arguments \(\); it must be a function "
-    with pytest.raises(TypeError, match=words):
+    message = rf"{parameter}=<function .* takes the arguments \(\); it must be a function "
+    with pytest.raises(TypeError, match=message):
         SpectralClustering(2, **{parameter: lambda: None}).fit(blobs[0])
 
 

@@ -377,9 +377,9 @@ def damaged(folder):
     texts["digits.mtx"] = head + "9" * 5000 + " 3 1\n1 1 1.0\n", "is not the size of a"
     full = "%%MatrixMarket matrix array real general\n1000000 1000000\n1.0\n"
     texts["array.mtx"] = full, "declares 1,000,000 rows or columns"
-    for name, (text, words) in texts.items():
+    for name, (text, message) in texts.items():
         (folder / name).write_text(text)
-        messages[name] = words
+        messages[name] = message
     bad = np.arange(16, dtype=np.int32) % 4
     bad[3] = 10**8
     sparse = {
@@ -389,9 +389,9 @@ def damaged(folder):
         "col.npz": ({"form": "coo", "col": bad - 1}, ""),
         "shape.npz": ({"form": "coo", "shape": np.array([10**12] * 2)}, "declares"),
     }
-    for name, (changes, words) in sparse.items():
+    for name, (changes, message) in sparse.items():
         write_sparse(folder / name, **changes)
-        messages[name] = words
+        messages[name] = message
     matlab = sp.csc_array(np.ones((4, 4)))
     matlab.indices[3] = 10**8
     scipy.io.savemat(folder / "indices.mat", {"S": matlab})
@@ -402,11 +402,11 @@ def damaged(folder):
 
 
 def test_damaged_files_are_rejected(tmp_path):
-    for name, words in damaged(tmp_path).items():
+    for name, message in damaged(tmp_path).items():
         with pytest.raises((ValueError, TypeError)) as caught:
             read(tmp_path / name)
         assert name in str(caught.value), caught.value
-        assert words in str(caught.value), caught.value
+        assert message in str(caught.value), caught.value
         assert len(str(caught.value)) < 1000
 
 

@@ -82,7 +82,7 @@ def test_cells_without_neighbors_are_assigned_to_a_cluster(cells):
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "words"),
+    ("settings", "error", "message"),
     [
         ({"neighbors_key": "seven"}, KeyError, "key_added='seven'"),
         ({"obsp": "seven"}, KeyError, r"no 'seven' .it has '\w+', '\w+'"),
@@ -93,8 +93,8 @@ def test_cells_without_neighbors_are_assigned_to_a_cluster(cells):
         ({"effort": "some"}, ValueError, "effort='some'"),
     ],
 )
-def test_invalid_arguments_change_nothing(cells, settings, error, words):
-    with pytest.raises(error, match=words):
+def test_invalid_arguments_change_nothing(cells, settings, error, message):
+    with pytest.raises(error, match=message):
         leastcut.integrations.scanpy.cut(cells, **settings)
     assert "leastcut" not in cells.obs
     assert "leastcut" not in cells.uns

@@ -272,7 +272,7 @@ WRONG = {
     "no weight": (table(("a", "b", 1.0), ("b", "c", np.nan)), "Column 'weight'.*missing in row 1"),
     "negative": (table(("a", "b", -2.0)), r"first is -2.0 of edge \('a', 'b'\) in row 0.*clip"),
     "infinite": (table(("a", "b", np.inf)), "first is inf of edge"),
-    "words": (table(("a", "b", "heavy")), "Column 'weight' of the graph must hold real numbers"),
+    "strings": (table(("a", "b", "heavy")), "Column 'weight' of the graph must hold real numbers"),
     "points": (pd.DataFrame(load_iris().data[:, :2]), "holds 5.1 in row 0, which is not a node"),
     "samples": (pd.DataFrame(load_iris().data), r"square matrix.*\(150, 4\).*adaptive_neighbors"),
     "another column": (
@@ -292,7 +292,7 @@ WRONG = {
     "edge without weight": (nx.Graph([(0, 1, {"weight": 1}), (1, 2)]), r"1 of 2 edges .*\(1, 2\)"),
     "weight NaN": (nx.Graph([("a", "b", {"weight": np.nan})]), r"nan of edge \('a', 'b'\)"),
     "weight negative": (nx.Graph([("a", "b", {"weight": -1})]), r"-1.0 of edge \('a', 'b'\)"),
-    "weight a word": (nx.Graph([("a", "b", {"weight": "x"})]), "edge weights of the graph must"),
+    "weight a string": (nx.Graph([("a", "b", {"weight": "x"})]), "edge weights of the graph must"),
     "no nodes": (nx.Graph(), "no nodes"),
     "an edge twice": ((np.array([[0, 1, 0], [1, 0, 1]]), None), r"the first is \(0, 1\).*coalesce"),
     "pairs": ((np.ones((5, 2), dtype=int), None), r"shape \(2, m\).*Transpose"),

@@ -145,7 +145,7 @@ def test_a_relaxation_of_other_eigenpairs():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"eigenvectors": [1.0, 2.0]}, r"its shape is \(2,\)"),
         ({"eigenvectors": [[1.0, 2.0]]}, "at most as many columns as rows"),
@@ -156,18 +156,18 @@ def test_a_relaxation_of_other_eigenpairs():
         ({"operator_product": [[1.0, 1.0]]}, r"operator_product must have shape \(3, 2\)"),
     ],
 )
-def test_inconsistent_relaxations_are_rejected(change, words):
+def test_inconsistent_relaxations_are_rejected(change, message):
     arguments = {
         "eigenvalues": [0.0, 1.0],
         "eigenvectors": np.eye(3)[:, :2],
         "node_weights": np.ones(3),
     }
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         leastcut.Relaxation(**{**arguments, **change})
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"n_clusters": 4}, "n_clusters=4 is more than the 3 nodes"),
         ({"n_clusters": 0}, "n_clusters=0 is too small"),
@@ -178,8 +178,8 @@ def test_inconsistent_relaxations_are_rejected(change, words):
         ({"cut": np.full(3, 1e-300), "scale": 1e300}, "Cut values could reach inf"),
     ],
 )
-def test_invalid_arguments_are_rejected(options, words):
+def test_invalid_arguments_are_rejected(options, message):
     options = {"n_clusters": 2, **options}
     graph = np.array([[0.0, 2, 0], [2, 0, 1], [0, 1, 0]]) * options.pop("scale", 1.0)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         leastcut.relax(graph, **options)

@@ -25,22 +25,22 @@ def without(values, *left_out):
 
 NOT_ARRAYS = {
     "None": None,
-    "a word": "1",
+    "a string": "1",
     "a number": 1.5,
     "an object": object(),
     "a set": {1, 2},
     "a function": len,
-    "nothing": [],
+    "an empty list": [],
     "ragged": [[1.0], [1.0, 2.0]],
     "three dimensions": np.ones((2, 2, 2)),
 }
 NOT_NUMBERS = {
-    "words": np.full((N, N), "a"),
+    "strings": np.full((N, N), "a"),
     "dates": np.full((N, N), np.datetime64("2020-01-01")),
     "complex": np.full((N, N), 1j),
     "objects": np.full((N, N), object()),
     "None inside": np.full((N, N), None),
-    "beyond floats": np.full((N, N), 10**400, dtype=object),
+    "beyond the range of floats": np.full((N, N), 10**400, dtype=object),
 }
 MATRICES = {
     **NOT_ARRAYS,
@@ -49,7 +49,7 @@ MATRICES = {
     "masked": np.ma.masked_array(GRAPH, mask=np.eye(N)),
     "masked rows": [np.ma.masked_array(row, mask=row > 1) for row in GRAPH],
 }
-LABELLINGS = {
+LABELINGS = {
     **NOT_ARRAYS,
     "two dimensions": LABELS[:, None],
     "too few": LABELS[1:],
@@ -59,7 +59,7 @@ LABELLINGS = {
     "NaN among objects": np.array(["a", np.nan] * 6, dtype=object),
     "NaT": np.array(["NaT"] * N, dtype="M8[D]"),
     "mixed": np.array([1, "a"] * 6, dtype=object),
-    "no order": np.array([object() for _ in range(N)]),
+    "not sortable": np.array([object() for _ in range(N)]),
     "masked": np.ma.masked_array(LABELS, mask=LABELS == 1),
     "masked inside": [np.ma.masked, *LABELS[1:]],
 }
@@ -70,14 +70,14 @@ WEIGHTS = {
     "zero": np.zeros(N),
     "NaN": np.full(N, np.nan),
     "complex": np.ones(N) * 1j,
-    "words": np.full(N, "a"),
+    "strings": np.full(N, "a"),
     "dates": np.full(N, np.datetime64("2020-01-01")),
     "None inside": [None] * N,
     "masked": np.ma.masked_array(np.ones(N), mask=np.arange(N) == 3),
 }
 COUNTS = {
     **NOT_ARRAYS,
-    "a truth value": True,
+    "a bool": True,
     "0": 0,
     "-1": -1,
     "NaN": np.nan,
@@ -88,15 +88,15 @@ COUNTS = {
 }
 SEEDS = {
     key: COUNTS[key]
-    for key in ("a word", "a number", "an object", "nothing", "-1", "NaN", "a truth value")
+    for key in ("a string", "a number", "an object", "an empty list", "-1", "NaN", "a bool")
 }
 LINKS = {
-    **without(NOT_ARRAYS, "None", "nothing"),
+    **without(NOT_ARRAYS, "None", "an empty list"),
     "one pair, flat": [0, 1],
     "triples": [(0, 1, 2)],
     "floats": [(0.0, 1.0)],
-    "words": [("0", "1")],
-    "truth values": [(True, False)],
+    "strings": [("0", "1")],
+    "bools": [(True, False)],
     "None inside": [(0, None)],
     "NaN": [(0, np.nan)],
     "negative": [(0, -1)],
@@ -106,11 +106,11 @@ LINKS = {
 }
 BALANCES = {
     **without(NOT_ARRAYS, "None", "a number"),
-    "a truth value": True,
+    "a bool": True,
     "negative": -0.1,
     "NaN": np.nan,
     "infinity": np.inf,
-    "beyond floats": 10**400,
+    "beyond the range of floats": 10**400,
     "a date": np.datetime64("2020-01-01"),
     "one in a pair": [0.1],
     "three in a pair": [0.1, 0.1, 0.1],
@@ -142,11 +142,15 @@ SAMPLES = {
     "n_jobs": without(COUNTS, "None", "-1"),
     "callback": without(NOT_ARRAYS, "None", "a function"),
 }
-GIVEN = {"y_true": LABELLINGS, "labels": LABELLINGS}
+GIVEN = {"y_true": LABELINGS, "labels": LABELINGS}
 BAD = {
     leastcut.adaptive_neighbors_graph: (
         {"X": X, "n_neighbors": 3},
-        {**SAMPLES, "include_self": FLAGS, "offset": {**NUMBERS, "beyond floats": 10**400}},
+        {
+            **SAMPLES,
+            "include_self": FLAGS,
+            "offset": {**NUMBERS, "beyond the range of floats": 10**400},
+        },
     ),
     leastcut.nearest_neighbors_graph: (
         {"X": X, "n_neighbors": 3},
@@ -178,8 +182,8 @@ BAD = {
         {
             **without(SAMPLES, "neighbors"),
             "n_anchors": COUNTS,
-            "max_memory": {**without(COUNTS, "None", "a word"), "no unit": "4XB", "1": "1"},
-            "folder": without(NOT_ARRAYS, "None", "a word"),
+            "max_memory": {**without(COUNTS, "None", "a string"), "no unit": "4XB", "1": "1"},
+            "folder": without(NOT_ARRAYS, "None", "a string"),
             "block_rows": {
                 **without(COUNTS, "None"),
                 "too few": [N - 1],
@@ -190,7 +194,7 @@ BAD = {
     ),
     leastcut.cut_value: (
         {"graph": GRAPH, "labels": LABELS},
-        {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},
+        {**GRAPH_AND_CUT, "labels": LABELINGS, "isolated": NAMES},
     ),
     leastcut.node_weights: ({"graph": GRAPH}, GRAPH_AND_CUT),
     leastcut.operator: ({"graph": GRAPH}, GRAPH_AND_CUT),
@@ -232,7 +236,7 @@ BAD = {
             "symmetrize": SYMMETRIZE,
             "random_state": SEEDS,
             "eta": {**without(NOT_ARRAYS, "a number"), **NOT_NUMBERS, "NaN": np.nan, "-1": -1.0},
-            "init": without(LABELLINGS, "None"),
+            "init": without(LABELINGS, "None"),
             "rotation": {**without(NOT_ARRAYS, "None"), **NOT_NUMBERS, "NaN": np.nan * np.eye(3)},
             "n_init": without(COUNTS, "None"),
             "max_iter": COUNTS,
@@ -243,7 +247,7 @@ BAD = {
         {
             **GRAPH_AND_CUT,
             "n_clusters": COUNTS,
-            "init": without(LABELLINGS, "None"),
+            "init": without(LABELINGS, "None"),
             "n_init": without(COUNTS, "None"),
             "max_iter": COUNTS,
             "random_state": SEEDS,
@@ -251,7 +255,7 @@ BAD = {
     ),
     leastcut.refine: (
         {"graph": GRAPH, "labels": LABELS},
-        {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},
+        {**GRAPH_AND_CUT, "labels": LABELINGS, "isolated": NAMES},
     ),
     leastcut.exact_partition: (
         {"graph": GRAPH, "n_clusters": 3},
@@ -266,7 +270,7 @@ BAD = {
         {"graph": GRAPH, "labels": LABELS},
         {
             **GRAPH_AND_CUT,
-            "labels": LABELLINGS,
+            "labels": LABELINGS,
             "isolated": NAMES,
             "gap": {**without(NUMBERS, "a number"), "1": 1, "percent": 5.0, "infinity": np.inf},
             "time_limit": without(NUMBERS, "None"),
@@ -283,7 +287,7 @@ BAD = {
             "n_clusters": COUNTS,
             "isolated": NAMES,
             "effort": NAMES,
-            "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
+            "init": without(LABELINGS, "None", "ragged", "three dimensions"),
             "must_link": LINKS,
             "cannot_link": {**LINKS, "itself": [(3, 3)]},
             "balance": BALANCES,
@@ -306,20 +310,20 @@ BAD = {
             },
             "n_clusters": {**COUNTS, "auto": "auto"},
             "weights": {
-                **without(NOT_ARRAYS, "a word"),
+                **without(NOT_ARRAYS, "a string"),
                 "an unknown name": "loud",
                 "too few": [1.0],
                 "negative": [1.0, -1.0],
                 "all zero": [0.0, 0.0],
                 "NaN": [1.0, np.nan],
                 "infinity": [1.0, np.inf],
-                "words": ["a", "b"],
+                "strings": ["a", "b"],
             },
             "cut": WEIGHTS,
             "symmetrize": SYMMETRIZE,
             "isolated": NAMES,
             "effort": NAMES,
-            "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
+            "init": without(LABELINGS, "None", "ragged", "three dimensions"),
             "time_limit": without(NUMBERS, "None"),
             "lower_bound": {**without(FLAGS, "None"), "tight": "tight"},
             "random_state": SEEDS,
@@ -351,7 +355,7 @@ BAD = {
                 "NaN": np.full((6, 6), np.nan),
                 "infinity": np.full((6, 6), np.inf),
                 "complex": np.eye(6) * 1j,
-                "words": np.full((6, 6), "a"),
+                "strings": np.full((6, 6), "a"),
                 "masked": np.ma.masked_array(np.eye(6), mask=np.eye(6) > 0),
             },
             "radius": COUNTS,

@@ -72,7 +72,7 @@ def test_the_table_is_sorted_by_cut_value():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "error", "message"),
     [
         ({"methods": ["kmeens"]}, ValueError, "methods='kmeens' is not known; choose one of 'fi"),
         ({"methods": "kmeans"}, TypeError, r"for one method pass \['kmeans'\]"),
@@ -89,9 +89,9 @@ def test_the_table_is_sorted_by_cut_value():
         ({"random_state": -1}, ValueError, "random_state=-1 is not a seed"),
     ],
 )
-def test_invalid_arguments_raise_before_any_computation(arguments, error, words, monkeypatch):
+def test_invalid_arguments_raise_before_any_computation(arguments, error, message, monkeypatch):
     monkeypatch.setattr("leastcut.comparison.relax", None)  # calling it would raise another error
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=message):
         leastcut.compare(**{"graph": IRIS, "n_clusters": 3, **arguments})
 
 

@@ -435,8 +435,8 @@ def test_an_impossible_proof_does_not_delay_the_result():
 def test_a_missing_package_is_named_in_the_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyamg", None)  # importing it now fails
     graph = cloud_graph(300, 2)
-    words = r"solver='amg' needs the package pyamg.*pip install pyamg \(or 'leastcut\[amg\]'\)"
-    with pytest.raises(ValueError, match=words):
+    message = r"solver='amg' needs the package pyamg.*pip install pyamg \(or 'leastcut\[amg\]'\)"
+    with pytest.raises(ValueError, match=message):
         leastcut.relax(graph, 4, solver="amg")
     with pytest.raises(ValueError, match="eigen_solver='amg' needs the package pyamg"):
         check_solver("amg", "eigen_solver")

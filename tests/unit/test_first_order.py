@@ -120,7 +120,7 @@ def test_auto_is_never_worse_than_the_grid_of_the_paper(iris):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"eta": "big"}, "eta='big' is not known; pass one or more numbers, 'auto' or 'adaptive'"),
         ({"eta": -1.0}, "finite numbers >= 0"),
@@ -132,8 +132,8 @@ def test_auto_is_never_worse_than_the_grid_of_the_paper(iris):
         ({"rotation": np.full((3, 3), np.nan)}, "must be orthogonal"),
     ],
 )
-def test_errors_name_the_argument_and_the_remedy(iris, options, words):
-    with pytest.raises(ValueError, match=words):
+def test_errors_name_the_argument_and_the_remedy(iris, options, message):
+    with pytest.raises(ValueError, match=message):
         leastcut.discretize(iris[1], **options)
 
 

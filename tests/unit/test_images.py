@@ -168,7 +168,7 @@ def test_superpixels_without_scikit_image_name_the_command_to_install_it():
 
 
 @pytest.mark.parametrize(
-    ("image", "settings", "error", "words"),
+    ("image", "settings", "error", "message"),
     [
         (np.zeros(5), {}, ValueError, r"shape is \(5,\)"),
         (np.zeros((0, 3)), {}, ValueError, r"shape is \(0, 3\)"),
@@ -187,8 +187,8 @@ def test_superpixels_without_scikit_image_name_the_command_to_install_it():
         (np.eye(3), {"value_range": 255}, TypeError, "two numbers"),
     ],
 )
-def test_invalid_images_are_rejected(image, settings, error, words):
-    with pytest.raises(error, match=words):
+def test_invalid_images_are_rejected(image, settings, error, message):
+    with pytest.raises(error, match=message):
         leastcut.image_graph(image, **settings)
 
 

@@ -128,7 +128,7 @@ def test_a_weight_is_not_equivalent_to_a_duplicate():
 
 
 @pytest.mark.parametrize(
-    ("weight", "words"),
+    ("weight", "message"),
     [
         ([1.0, 2.0], r"shape \(90,\), but its shape is \(2,\)"),
         (np.ones((90, 1)), r"shape \(90,\), but its shape is \(90, 1\)"),
@@ -141,8 +141,8 @@ def test_a_weight_is_not_equivalent_to_a_duplicate():
         (np.ma.masked_equal(np.arange(90.0), 0), r"masked"),
     ],
 )
-def test_invalid_weights_are_rejected(blobs, weight, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+def test_invalid_weights_are_rejected(blobs, weight, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         SpectralClustering(3).fit(blobs[0], sample_weight=weight)
 
 
