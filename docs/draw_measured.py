@@ -11,7 +11,7 @@ FAMILIES = {
     "mesh": "meshes (6)",
     "circuit": "circuits (2)",
     "network": "networks (4)",
-    "friends": "friends, synthetic (2)",
+    "friends": "social, synthetic (2)",
 }
 METHODS = {
     "fast": "**`fast`**",
