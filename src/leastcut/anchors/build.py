@@ -23,7 +23,7 @@ from leastcut.anchors.nearest import NearestAnchors, tile_rows
 from leastcut.anchors.problem import masses_of
 from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, array_hash, checksum
 from leastcut.anchors.settings import (
-    Need,
+    GraphSpec,
     Plan,
     check_anchors,
     check_block_rows,
@@ -191,14 +191,14 @@ def anchor_graph(
     # 2. Plan.
     rows = sampled_rows(sizes, n_anchors, seed)
     n_sampled = sum(part.size for part in rows)
-    need = Need(source, sizes, n_anchors, n_neighbors, n_sampled, on_gpu)
-    plan = make_plan(need, n_threads, limit)
+    spec = GraphSpec(source, sizes, n_anchors, n_neighbors, n_sampled, on_gpu)
+    plan = make_plan(spec, n_threads, limit)
     if run is None and plan.n_kept < len(sizes):
         run = RunFolder()
     if run is not None:
         run.check_space(sizes, n_neighbors)
     # 3. Build in another thread, so that this one handles Ctrl-C.
-    build = Build(need, plan, facts, rows, run)
+    builder = GraphBuilder(spec, plan, facts, rows, run)
     waiting = Waiting()
     with budget.shown("anchor_graph", lambda: TimeEstimate(["anchors", "blocks"], STAGES)):
 
@@ -209,7 +209,7 @@ def anchor_graph(
             else:
                 waiting.check()
 
-        return waiting.run(lambda: build.graph(report), build.stop)
+        return waiting.run(lambda: builder.graph(report), builder.stop)
 
 
 def _check_folder(folder: object) -> Path | None:
@@ -220,7 +220,7 @@ def _check_folder(folder: object) -> Path | None:
     return Path(folder)
 
 
-class Build:
+class GraphBuilder:
     """Builds a graph, with anchors chosen from the given rows of every block.
 
     The folder of a run, if there is one, stores the results, and results of earlier calls are used.
@@ -228,21 +228,21 @@ class Build:
 
     def __init__(
         self,
-        need: Need,
+        spec: GraphSpec,
         plan: Plan,
         facts: dict[str, Any],
         rows: list[np.ndarray],
         run: RunFolder | None,
     ) -> None:
-        self._source, self._sizes, self._on_gpu = need.source, need.sizes, need.on_gpu
+        self._source, self._sizes, self._on_gpu = spec.source, spec.sizes, spec.on_gpu
         self._plan, self._facts, self._rows = plan, facts, rows
         # Keeps a temporary folder alive for threads that are still running after Ctrl-C.
         self._run = run
         self._is_lasting = run is not None and run.is_lasting
-        self._starts = [0, *accumulate(need.sizes)]
+        self._starts = [0, *accumulate(spec.sizes)]
         self._stopped = threading.Event()
         # Threads share each block of a stream, which is slow to read at several positions.
-        is_shared = need.source.is_stream
+        is_shared = spec.source.is_stream
         self._n_at_once, self._n_inside = (1, plan.n_threads) if is_shared else (plan.n_threads, 1)
 
     def stop(self) -> None:

@@ -114,8 +114,8 @@ def check_max_memory(max_memory: object) -> int | None:
     return check_count("max_memory", int(float(match[1]) * UNITS[match[2].lower()]))
 
 
-class Need(NamedTuple):
-    """The requirements of a graph; anchors are chosen from ``n_sampled`` points."""
+class GraphSpec(NamedTuple):
+    """The specification of a graph; anchors are chosen from ``n_sampled`` points."""
 
     source: Source
     sizes: tuple[int, ...]
@@ -138,7 +138,7 @@ class Plan(NamedTuple):
     most_clusters: int | None = None
 
 
-def make_plan(need: Need, n_threads: int, max_memory: int | None) -> Plan:
+def make_plan(spec: GraphSpec, n_threads: int, max_memory: int | None) -> Plan:
     """Return the fastest plan within the memory limit.
 
     ``max_memory`` is the limit for the process in bytes, including the memory in use; None means
@@ -150,17 +150,17 @@ def make_plan(need: Need, n_threads: int, max_memory: int | None) -> Plan:
     if limit is None:
         available = available_memory()
         limit = sys.maxsize if available is None else in_use + int(MEMORY_FRACTION * available)
-    for plan in _plans(need, n_threads):
-        remaining = limit - in_use - additional_bytes(need, plan)
+    for plan in _plans(spec, n_threads):
+        remaining = limit - in_use - additional_bytes(spec, plan)
         if remaining >= 0:
-            weights = [size * need.n_neighbors * WEIGHT_BYTES for size in need.sizes]
+            weights = [size * spec.n_neighbors * WEIGHT_BYTES for size in spec.sizes]
             n_kept = sum(total <= remaining for total in accumulate(weights))
             if max_memory is None:
                 return plan._replace(n_kept=n_kept)
-            more_clusters = (remaining - sum(weights[:n_kept])) // cluster_bytes(need, plan)
+            more_clusters = (remaining - sum(weights[:n_kept])) // cluster_bytes(spec, plan)
             return plan._replace(n_kept=n_kept, most_clusters=CLUSTERS + more_clusters)
-    least = in_use + additional_bytes(need, plan)
-    n, d = need.source.shape
+    least = in_use + additional_bytes(spec, plan)
+    n, d = spec.source.shape
     remedy = "Or pass fewer anchors, smaller blocks (block_rows) or fewer features."
     if max_memory is None:
         raise MemoryError(
@@ -176,18 +176,18 @@ def make_plan(need: Need, n_threads: int, max_memory: int | None) -> Plan:
     )
 
 
-def additional_bytes(need: Need, plan: Plan) -> int:
+def additional_bytes(spec: GraphSpec, plan: Plan) -> int:
     """Return the maximum memory of a plan in addition to memory in use and cached blocks.
 
     Choosing anchors, computing weights and cutting the graph are consecutive stages, of which the
     largest counts.
     """
-    source, p, threads = need.source, need.n_anchors, plan.n_threads
+    source, p, threads = spec.source, spec.n_anchors, plan.n_threads
     n, d = source.shape
     row_bytes = d * source.dtype.itemsize
     # Memory that stays allocated.
     code = LESS_CODE if "numba" in sys.modules else CODE
-    if need.on_gpu and "torch" not in sys.modules:
+    if spec.on_gpu and "torch" not in sys.modules:
         code += GPU_CODE
     copies = 2 * SEEN_CELLS if is_in_cells(p, d) else 4
     permanent = SLACK + code + copies * p * row_bytes
@@ -195,36 +195,36 @@ def additional_bytes(need: Need, plan: Plan) -> int:
     compared = 0 if d <= TREE_FEATURES else p
     if is_in_cells(p, d):
         compared = SEEN_CELLS * math.isqrt(p)
-    tile_bytes = tile_rows(p, d) * (4 * row_bytes + 24 * (need.n_neighbors + 3) + 4 * compared)
-    block_bytes = max(need.sizes) * need.n_neighbors * WEIGHT_BYTES
+    tile_bytes = tile_rows(p, d) * (4 * row_bytes + 24 * (spec.n_neighbors + 3) + 4 * compared)
+    block_bytes = max(spec.sizes) * spec.n_neighbors * WEIGHT_BYTES
     # 1. Anchors.
-    largest = min(plan.read_rows, max(need.sizes))
-    sample = need.n_sampled * row_bytes
+    largest = min(plan.read_rows, max(spec.sizes))
+    sample = spec.n_sampled * row_bytes
     choosing = sample + max(sample + threads * tile_bytes, source.reading_bytes(largest))
     # 2. Anchor weights.
     at_once = 1 if source.is_stream else threads
     weighing = at_once * (source.reading_bytes(largest) + 2 * block_bytes) + threads * tile_bytes
     # 3. Labels.
-    cutting = n * LABEL_BYTES + min(len(need.sizes), TOGETHER) * p * GRAPH
+    cutting = n * LABEL_BYTES + min(len(spec.sizes), TOGETHER) * p * GRAPH
     summing = 8 * min(GROUPS_PER_ANCHOR * p * p, MOST_SUMMED)
-    cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING + summing)
-    cutting += CLUSTERS * cluster_bytes(need, plan)
+    cutting += threads * (4 * block_bytes + max(spec.sizes) * GROUPING + summing)
+    cutting += CLUSTERS * cluster_bytes(spec, plan)
     return permanent + max(choosing, weighing, cutting)
 
 
-def cluster_bytes(need: Need, plan: Plan) -> int:
+def cluster_bytes(spec: GraphSpec, plan: Plan) -> int:
     """Return the memory per cluster: one table of every block, some tables of every thread."""
-    return (len(need.sizes) + TABLES * plan.n_threads) * need.n_anchors * 8
+    return (len(spec.sizes) + TABLES * plan.n_threads) * spec.n_anchors * 8
 
 
-def _plans(need: Need, n_threads: int) -> Iterator[Plan]:
+def _plans(spec: GraphSpec, n_threads: int) -> Iterator[Plan]:
     """Yield plans without cached blocks, from the fastest to the smallest."""
-    n_features = need.source.shape[1]
-    tile = tile_rows(need.n_anchors, n_features)
-    most = READ_BYTES // (n_features * need.source.dtype.itemsize)
+    n_features = spec.source.shape[1]
+    tile = tile_rows(spec.n_anchors, n_features)
+    most = READ_BYTES // (n_features * spec.source.dtype.itemsize)
     threads = n_threads
     while threads:
-        rows = min(most, max(need.sizes))
+        rows = min(most, max(spec.sizes))
         while rows > tile:
             yield Plan(0, threads, rows)
             rows //= 2

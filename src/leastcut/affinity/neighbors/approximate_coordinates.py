@@ -17,7 +17,7 @@ import numpy as np
 from leastcut.kernels.inverted_lists import rank_candidates, search_inverted_lists
 from leastcut.threads import Threads, single_threaded
 
-Each = Callable[..., list[Any]]  # calls a function for every task, in several threads, in order
+Pmap = Callable[..., list[Any]]  # parallel map: calls a function for every task, in threads
 
 ROWS = 4096  # samples centered and projected at once
 SPARE = 6  # candidates beyond those needed, as rounding may change their order
@@ -65,7 +65,7 @@ class Centered(NamedTuple):
     """Samples that are read in parts, centered, scaled and converted to a precision."""
 
     points: np.ndarray
-    among: np.ndarray
+    searched: np.ndarray
     center: np.ndarray
     unit: float
     dtype: Any
@@ -84,13 +84,13 @@ class Centered(NamedTuple):
 
     def parts(self) -> list[slice]:
         """Return slices that cover all samples."""
-        n = self.among.size
+        n = self.searched.size
         return [slice(start, min(n, start + ROWS)) for start in range(0, n, ROWS)]
 
     def _rows(self, part: Any) -> np.ndarray:
         # If all samples are searched, a slice is not copied.
-        is_all = self.among.size == self.points.shape[0]
-        return np.asarray(self.points[part if is_all else self.among[part]])
+        is_all = self.searched.size == self.points.shape[0]
+        return np.asarray(self.points[part if is_all else self.searched[part]])
 
 
 def search_lists(
@@ -134,9 +134,9 @@ def nearest_of(
     return indices, squared
 
 
-def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each) -> TrueNeighbors:
+def true_neighbors(centered: Centered, rows: np.ndarray, count: int, pmap: Pmap) -> TrueNeighbors:
     """Return the true neighbors of some samples by brute force."""
-    n = centered.among.size
+    n = centered.searched.size
     queries = centered.read(rows)
     width = min(n - 1, count + SPARE)
 
@@ -154,15 +154,15 @@ def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each)
         indices[indices >= 0] += part.start
         return values, indices
 
-    parts = each(nearest_in, centered.parts())
+    parts = pmap(nearest_in, centered.parts())
     values = np.concatenate([values for values, _ in parts], axis=1)
     indices = np.concatenate([indices for _, indices in parts], axis=1)
     # A stable sort breaks ties by index.
     best = np.argsort(values, axis=1, kind="stable")[:, :width]
-    candidates = centered.among[np.take_along_axis(indices, best, axis=1)]
-    neighbors, squared = nearest_of(centered.points, centered.among[rows], candidates, count)
-    # ``among`` is sorted.
-    return TrueNeighbors(rows, np.searchsorted(centered.among, neighbors), squared)
+    candidates = centered.searched[np.take_along_axis(indices, best, axis=1)]
+    neighbors, squared = nearest_of(centered.points, centered.searched[rows], candidates, count)
+    # ``searched`` is sorted.
+    return TrueNeighbors(rows, np.searchsorted(centered.searched, neighbors), squared)
 
 
 def loses_precision(centered: Centered, truth: TrueNeighbors) -> bool:
@@ -187,29 +187,29 @@ class Coordinates(NamedTuple):
 
 
 def coordinates_of(
-    points: np.ndarray, among: np.ndarray, count: int, rng: np.random.Generator, each: Each
+    points: np.ndarray, searched: np.ndarray, count: int, rng: np.random.Generator, pmap: Pmap
 ) -> Coordinates:
-    """Return coordinates of ``points[among]`` whose candidates include nearly all true neighbors.
+    """Return coordinates of ``points[searched]`` that preserve nearly all true neighbors.
 
     Raises PrecisionLossError if double precision does not suffice.
     """
-    n, n_features = among.size, points.shape[1]
+    n, n_features = searched.size, points.shape[1]
     # 1. A center near the samples reduces rounding errors; the median is robust to outliers.
     sampled = np.sort(rng.choice(n, min(n, SAMPLED), replace=False))
-    sample = points[among[rng.permutation(sampled)]].astype(np.float64)
+    sample = points[searched[rng.permutation(sampled)]].astype(np.float64)
     center = np.median(sample[: min(sample.shape[0], CENTERED)], axis=0)
-    in_double = Centered(points, among, center, 1.0, np.float64)
-    largest = max(each(in_double.largest, in_double.parts())) + float(np.abs(center).max())
+    in_double = Centered(points, searched, center, 1.0, np.float64)
+    largest = max(pmap(in_double.largest, in_double.parts())) + float(np.abs(center).max())
     # Scaling by a power of two is exact, and squares do not overflow in single precision.
     unit = 2.0 ** -int(np.frexp(largest)[1])
-    centered = Centered(points, among, center, unit, np.float32)
+    centered = Centered(points, searched, center, unit, np.float32)
     # 2. The true neighbors of some samples, and the precision that is needed for them.
     n_measured = int(np.clip(MEASURED_PRODUCTS // (n * n_features), *MEASURED))
     rows = sampled[rng.permutation(sampled.size)[:n_measured]]
-    truth = true_neighbors(centered, rows, count, each)
+    truth = true_neighbors(centered, rows, count, pmap)
     if loses_precision(centered, truth):
         centered = in_double
-        truth = true_neighbors(centered, rows, count, each)
+        truth = true_neighbors(centered, rows, count, pmap)
         if loses_precision(centered, truth):
             raise PrecisionLossError
     # 3. The smallest sufficient number of directions.
@@ -217,12 +217,12 @@ def coordinates_of(
         for n_directions in DIRECTIONS:
             if 2 * n_directions <= n_features:
                 basis = _directions(sample, n_directions, rng)
-                projected, half_norms = _projected(centered, basis, truth, each)
-                width, kept = _width(projected, half_norms, truth, count, each)
+                projected, half_norms = _projected(centered, basis, truth, pmap)
+                width, kept = _width(projected, half_norms, truth, count, pmap)
                 if kept >= KEPT:
                     return Coordinates(projected, half_norms, width, kept, truth)
     # 4. Or all features, so that only rounding can change the order of neighbors.
-    return Coordinates(*_features(centered, each), min(count + SPARE, n - 1), 1.0, truth)
+    return Coordinates(*_features(centered, pmap), min(count + SPARE, n - 1), 1.0, truth)
 
 
 def _directions(sample: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -241,24 +241,24 @@ def _directions(sample: np.ndarray, count: int, rng: np.random.Generator) -> np.
     return np.ascontiguousarray(np.linalg.qr(basis @ rotation[:, :count])[0])
 
 
-def _features(centered: Centered, each: Each) -> tuple[np.ndarray, np.ndarray]:
+def _features(centered: Centered, pmap: Pmap) -> tuple[np.ndarray, np.ndarray]:
     """Return all features and half of their squared norms."""
-    n, n_features = centered.among.size, centered.points.shape[1]
+    n, n_features = centered.searched.size, centered.points.shape[1]
     points, half_norms = np.empty((n, n_features), centered.dtype), np.empty(n, centered.dtype)
 
     def fill(part: slice) -> None:
         points[part] = centered.read(part)
         half_norms[part] = 0.5 * np.einsum("ij,ij->i", points[part], points[part])
 
-    each(fill, centered.parts())
+    pmap(fill, centered.parts())
     return points, half_norms
 
 
 def _projected(
-    centered: Centered, basis: np.ndarray, truth: TrueNeighbors, each: Each
+    centered: Centered, basis: np.ndarray, truth: TrueNeighbors, pmap: Pmap
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates in a basis, and half norms that estimate the residual."""
-    n = centered.among.size
+    n = centered.searched.size
     points, half_norms = np.empty((n, basis.shape[1]), centered.dtype), np.empty(n, centered.dtype)
     residual = np.empty(n, centered.dtype)
     basis = basis.astype(centered.dtype)
@@ -271,7 +271,7 @@ def _projected(
         residual[part] = np.maximum(np.einsum("ij,ij->i", block, block) - norms, 0)
         half_norms[part] = 0.5 * norms
 
-    each(fill, centered.parts())
+    pmap(fill, centered.parts())
     # The residuals of neighbors are similar: their squared distance is a fraction of the sum of
     # their squared norms, estimated on the true neighbors.
     rows = np.repeat(truth.rows, truth.neighbors.shape[1])
@@ -288,7 +288,7 @@ def _projected(
 
 
 def _width(
-    points: np.ndarray, half_norms: np.ndarray, truth: TrueNeighbors, count: int, each: Each
+    points: np.ndarray, half_norms: np.ndarray, truth: TrueNeighbors, count: int, pmap: Pmap
 ) -> tuple[int, float]:
     """Return the number of candidates and the fraction of true neighbors among them."""
     n = points.shape[0]
@@ -304,7 +304,7 @@ def _width(
         return np.asarray(is_kept.mean(axis=1))
 
     parts = [slice(start, start + RANKED) for start in range(0, truth.rows.size, RANKED)]
-    kept = np.concatenate(each(kept_of, parts)).mean(axis=0)
+    kept = np.concatenate(pmap(kept_of, parts)).mean(axis=0)
     chosen = int(np.argmax(kept >= KEPT)) if kept[-1] >= KEPT else len(widths) - 1
     return widths[chosen], float(kept[chosen])
 
@@ -321,9 +321,9 @@ def sampled_recall(
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(n, min(n, n_rows), replace=False))
     center = points[rows].mean(axis=0, dtype=np.float64)
-    with single_threaded(), Threads(n_threads) as each:
+    with single_threaded(), Threads(n_threads) as pmap:
         centered = Centered(points, np.arange(n), center, 1.0, np.float64)
-        truth = true_neighbors(centered, rows, count, each)
+        truth = true_neighbors(centered, rows, count, pmap)
         farthest = truth.squared[:, -1]
         if loses_precision(centered, truth):
             samples = np.arange(n)
@@ -332,7 +332,7 @@ def sampled_recall(
                 others = samples[samples != row][None]
                 return float(nearest_of(points, np.array([row]), others, count)[1][0, -1])
 
-            farthest = np.array(each(distance_of_last, rows))
+            farthest = np.array(pmap(distance_of_last, rows))
     # The same sums as for the true neighbors, so that equal distances are bitwise equal.
     listed, squared = nearest_of(points, rows, indices[rows].astype(np.int64), count)
     is_correct = squared <= farthest[:, None]

@@ -20,7 +20,7 @@ import numpy as np
 
 from leastcut.affinity.neighbors.approximate_coordinates import (
     Coordinates,
-    Each,
+    Pmap,
     coordinates_of,
     nearest_of,
     search_lists,
@@ -54,15 +54,15 @@ def approximate_neighbors(
     n = points.shape[0]
     rng = np.random.default_rng(seed)
     indices, squared = np.empty((n, count), np.int32), np.empty((n, count))
-    with single_threaded(), Threads(n_threads) as each:
+    with single_threaded(), Threads(n_threads) as pmap:
         # 1. At least count + 1 samples remain.
-        among = _without_late_copies(points, count, indices, squared, each)
+        searched = _without_late_copies(points, count, indices, squared, pmap)
         # 2.
-        coordinates = coordinates_of(points, among, count, rng, each)
-        lists = build_inverted_lists(coordinates.points, rng, each)
+        coordinates = coordinates_of(points, searched, count, rng, pmap)
+        lists = build_inverted_lists(coordinates.points, rng, pmap)
         # 3. and 4.
-        search = _Search(points, among, coordinates, lists, indices, squared)
-        each(search.block, lists.blocks())
+        search = _Search(points, searched, coordinates, lists, indices, squared)
+        pmap(search.block, lists.blocks())
     return indices, squared
 
 
@@ -72,7 +72,7 @@ class _Search:
     def __init__(
         self,
         points: np.ndarray,
-        among: np.ndarray,
+        searched: np.ndarray,
         coordinates: Coordinates,
         lists: InvertedLists,
         indices: np.ndarray,
@@ -80,7 +80,7 @@ class _Search:
     ) -> None:
         self.points, self.lists = points, lists
         self.n_searched = _n_searched(lists, coordinates)
-        self.names = among[lists.order]
+        self.sample_ids = searched[lists.order]
         self.half_norms = coordinates.half_norms[lists.order]
         self.width = coordinates.width
         self.longest = int(np.diff(lists.starts).max())
@@ -98,9 +98,9 @@ class _Search:
         while (short := np.flatnonzero(candidates[:, -1] < 0)).size:
             n_searched *= 2
             candidates[short] = self._candidates(positions[short], all_lists, n_searched)
-        rows = self.names[positions]
+        rows = self.sample_ids[positions]
         count, dtype = self.indices.shape[1], self.indices.dtype
-        nearest = nearest_of(self.points, rows, self.names[candidates], count, dtype)
+        nearest = nearest_of(self.points, rows, self.sample_ids[candidates], count, dtype)
         self.indices[rows], self.squared[rows] = nearest
 
     def _candidates(
@@ -132,7 +132,7 @@ def _n_searched(lists: InvertedLists, coordinates: Coordinates) -> int:
 
 
 def _without_late_copies(
-    points: np.ndarray, count: int, indices: np.ndarray, squared: np.ndarray, each: Each
+    points: np.ndarray, count: int, indices: np.ndarray, squared: np.ndarray, pmap: Pmap
 ) -> np.ndarray:
     """Return the samples without those that have more than ``count`` earlier copies.
 
@@ -140,7 +140,7 @@ def _without_late_copies(
     never neighbors themselves, as ties are broken by index.
     """
     is_late = np.zeros(points.shape[0], dtype=bool)
-    for group in groups_of_copies(points, count + 1, each):
+    for group in groups_of_copies(points, count + 1, pmap):
         rest = group[count + 1 :]
         is_late[rest] = True
         indices[rest], squared[rest] = group[:count], 0.0
@@ -181,18 +181,18 @@ def half_distances(means: np.ndarray, points: np.ndarray) -> np.ndarray:
     return np.asarray(np.subtract(half_norms, products, out=products))
 
 
-def build_inverted_lists(points: np.ndarray, rng: np.random.Generator, each: Each) -> InvertedLists:
+def build_inverted_lists(points: np.ndarray, rng: np.random.Generator, pmap: Pmap) -> InvertedLists:
     """Sort the points into inverted lists."""
-    lists = _sorted(points, *_tree(points, rng, each))
+    lists = _sorted(points, *_tree(points, rng, pmap))
     if lists.means.shape[0] == 1:
         return lists
     for _ in range(LLOYD_ROUNDS):
-        lists = _reassigned(points, lists, each)
+        lists = _reassigned(points, lists, pmap)
     return lists
 
 
 def _tree(
-    points: np.ndarray, rng: np.random.Generator, each: Each
+    points: np.ndarray, rng: np.random.Generator, pmap: Pmap
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the leaves of a two-means tree: an order of the points, and the start of each leaf."""
     n = points.shape[0]
@@ -208,7 +208,7 @@ def _tree(
 
     while np.diff(starts).max() > LONGEST_LEAF:
         draws = rng.random((starts.size - 1, MEANS_SAMPLE))
-        each(halve, list(zip(starts[:-1], starts[1:], draws, strict=True)))
+        pmap(halve, list(zip(starts[:-1], starts[1:], draws, strict=True)))
         middles = starts[:-1] + (np.diff(starts) + 1) // 2
         starts = np.sort(np.concatenate((starts, middles)))
     return order, starts
@@ -235,7 +235,7 @@ def _sorted(points: np.ndarray, order: np.ndarray, starts: np.ndarray) -> Invert
     return InvertedLists(order, ordered, starts, means)
 
 
-def _reassigned(points: np.ndarray, lists: InvertedLists, each: Each) -> InvertedLists:
+def _reassigned(points: np.ndarray, lists: InvertedLists, pmap: Pmap) -> InvertedLists:
     """Return new lists: every point moves to the list with the nearest mean."""
     n_lists = lists.means.shape[0]
     chosen = np.empty(points.shape[0], dtype=np.int64)
@@ -246,7 +246,7 @@ def _reassigned(points: np.ndarray, lists: InvertedLists, each: Each) -> Inverte
         distances = half_distances(lists.means[list_ids], lists.points[places])
         chosen[places] = list_ids[np.argmin(distances, axis=1)]
 
-    each(assign, lists.blocks())
+    pmap(assign, lists.blocks())
     by_list = np.argsort(chosen, kind="stable")
     sizes = np.bincount(chosen, minlength=n_lists)
     starts = np.concatenate(([0], np.cumsum(sizes)))

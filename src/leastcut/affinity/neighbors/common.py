@@ -27,7 +27,7 @@ APPROXIMATE_SECONDS = 2.0e-5, 4.5e-8, 4.0e-7  # per sample, and per feature and 
 EXACT_SECONDS = 4.0  # "auto" always selects an exact search with at most this estimated time
 HASHED_ROWS = 2**16  # samples hashed at once
 
-Map = Callable[..., Iterable[Any]]  # ``map``, or that of threads
+Map = Callable[..., Iterable[Any]]  # ``map``, or a parallel map
 
 
 class SearchOptions(NamedTuple):
@@ -71,7 +71,7 @@ def max_exact_seconds(n: int, n_features: int, count: int, n_threads: int) -> fl
     return max(EXACT_SECONDS, seconds)
 
 
-def groups_of_copies(points: np.ndarray, more_than: int, each: Map) -> Iterator[np.ndarray]:
+def groups_of_copies(points: np.ndarray, more_than: int, pmap: Map) -> Iterator[np.ndarray]:
     """Yield the sorted indices of every group of more than ``more_than`` equal samples.
 
     Groups with a hash collision, which are very rare, are skipped.
@@ -85,7 +85,7 @@ def groups_of_copies(points: np.ndarray, more_than: int, each: Map) -> Iterator[
         part = slice(start, start + HASHED_ROWS)
         hash_rows(words[part], sign, hashes[part])
 
-    list(each(hash_part, range(0, n, HASHED_ROWS)))
+    list(pmap(hash_part, range(0, n, HASHED_ROWS)))
     # A stable sort keeps the indices of a group in order.
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]

@@ -85,10 +85,10 @@ class ProductSearch:
         # Limiting the libraries takes milliseconds, so only if products would use more threads.
         limits = nullcontext() if self._uses_all_cores else threadpool_limits(self.n_threads)
         with limits, Threads(self.n_threads) as threads:
-            each: Map = threads if n_queries > FEW else map
+            pmap: Map = threads if n_queries > FEW else map
             # 1. Candidates of every row, including the row itself if it is in the index.
             width = min(n, queries.length + 1 + SPARE)
-            candidates, reach = self._search.nearest(queries.rows, queries.length + 1, width, each)
+            candidates, reach = self._search.nearest(queries.rows, queries.length + 1, width, pmap)
             if width == n:
                 reach[:] = np.inf  # all samples are candidates
 
@@ -97,7 +97,7 @@ class ProductSearch:
                 return _sorted_lists(self.points, queries, rows, candidates[rows], reach[rows])
 
             blocks = _blocks(n_queries, width * self.points.shape[1])
-            parts = list(each(sort_candidates, blocks))
+            parts = list(pmap(sort_candidates, blocks))
 
             # 3. Search incomplete rows again.
             short = np.concatenate([part.rows[~part.complete] for part in parts])
@@ -118,7 +118,7 @@ class ProductSearch:
                     reach = np.full(rows.size, np.inf)
                     return _sorted_lists(self.points, queries, rows, padded, reach)
 
-                parts += each(sort_within, _blocks(short.size, search.among.size))
+                parts += pmap(sort_within, _blocks(short.size, search.searched.size))
         return _assembled(n_queries, n, parts)
 
     @cached_property
@@ -136,29 +136,29 @@ class ProductSearch:
             if not sp.issparse(self.points):
                 for group in groups_of_copies(self.points, n_copies, map):
                     is_late[group[n_copies:]] = True
-            among = np.flatnonzero(~is_late)
-            search = AllPairs(self.points, among) if is_late.any() else self._search
+            searched = np.flatnonzero(~is_late)
+            search = AllPairs(self.points, searched) if is_late.any() else self._search
             self._without_copies[n_copies] = search
         return self._without_copies[n_copies]
 
 
 class AllPairs:
-    """Comparison of queries with all of ``points[among]``, centered unless sparse.
+    """Comparison of queries with all of ``points[searched]``, centered unless sparse.
 
     Because of cancellation, the error of |x|² − 2xᵀy + |y|² is up to about
     n_features · epsilon · (|x| + |y|)², which every comparison allows for.
     """
 
-    def __init__(self, points: Any, among: np.ndarray) -> None:
-        self.points, self.among = points, among
+    def __init__(self, points: Any, searched: np.ndarray) -> None:
+        self.points, self.searched = points, searched
         # Centering reduces norms and so the errors of products, but would make sparse rows dense.
         self.mean = None if sp.issparse(points) else points.mean(axis=0, dtype=np.float64)
         centered = self._centered(points)
-        self.others = centered if among.size == points.shape[0] else centered[among]
+        self.others = centered if searched.size == points.shape[0] else centered[searched]
         self.norms = _squared_norms(self.others)
 
     def nearest(
-        self, queries: Any, count: int, width: int, each: Map
+        self, queries: Any, count: int, width: int, pmap: Map
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return ``width`` candidates of every row and the reach, within which none is missing.
 
@@ -168,7 +168,7 @@ class AllPairs:
         # The identical array: then a block of distances serves its rows and columns.
         is_self = queries is self.points
         if is_self and not sp.issparse(queries) and suits(n, n_features, width):
-            near = nearest_by_blocks(self.others, width, each)
+            near = nearest_by_blocks(self.others, width, pmap)
             # Rows whose list exceeds the reach must be searched again.
             if np.mean(near.squared[:, count - 1] >= near.reach) < UNCERTAIN:
                 return near.indices, near.reach
@@ -176,7 +176,7 @@ class AllPairs:
         distances, indices = self._brute_force.kneighbors(centered, width)
         # Brute force also computes products, whose error reduces the reach.
         reach = distances.max(axis=1) ** 2 - self._error(_squared_norms(centered))
-        return self.among[indices], reach
+        return self.searched[indices], reach
 
     def within(self, queries: Any, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of samples within a squared distance of every row, and the samples.
@@ -194,7 +194,7 @@ class AllPairs:
         products += self.norms
         bounds = needed + self._error(norms) - norms
         rows, indices = np.nonzero(products <= bounds[:, None])
-        return np.bincount(rows, minlength=needed.size), self.among[indices]
+        return np.bincount(rows, minlength=needed.size), self.searched[indices]
 
     @cached_property
     def _brute_force(self) -> Any:
@@ -230,11 +230,11 @@ def suits(n: int, n_features: int, width: int) -> bool:
     return n * n * n_features >= WORTHWHILE and SIDE_FACTOR * width <= min(n, SIDES[2])
 
 
-def nearest_by_blocks(points: np.ndarray, width: int, each: Map) -> Candidates:
+def nearest_by_blocks(points: np.ndarray, width: int, pmap: Map) -> Candidates:
     """Return ``width`` candidates of every centered sample, including itself.
 
     Norms should be of the order of the distances, which must not overflow, and ``width`` at most
-    ``min(n, SIDES[2]) / SIDE_FACTOR``. The threads of ``each`` need one BLAS thread each.
+    ``min(n, SIDES[2]) / SIDE_FACTOR``. The threads of ``pmap`` need one BLAS thread each.
     """
     n, n_features = points.shape
     # Scaling by a power of two is exact, and undone at the end.
@@ -266,13 +266,13 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Map) -> Candidates:
             block.add(halves, halves < block.threshold[:, None], other.start, 0)
             other.add(halves, halves < other.threshold, block.start, 1)
 
-    # One BLAS thread for each product, as the threads of ``each`` share the products. The first
-    # tasks are the longest.
+    # One BLAS thread for each product, as the threads of ``pmap`` share the products. The
+    # first tasks are the longest.
     with single_threaded():
-        list(each(start, lists))
-        list(each(compare, range(n_blocks - 1)))
+        list(pmap(start, lists))
+        list(pmap(compare, range(n_blocks - 1)))
         # 3. Cut the lists.
-        list(each(_BlockLists.cut, lists))
+        list(pmap(_BlockLists.cut, lists))
 
     indices = np.repeat(np.arange(n)[:, None], width, axis=1)
     squared = np.full((n, width), np.inf)
