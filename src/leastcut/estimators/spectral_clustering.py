@@ -112,8 +112,8 @@ class SpectralClustering(BaseClustering):
     max_clusters : int, default=None
         Largest number of clusters that ``n_clusters="auto"`` considers; None means 20.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        The neighbor search. "auto" is exact if that is estimated to take seconds. The fraction of
-        neighbors found is ``neighbors_recall_``.
+        The neighbor search. "auto" is exact if that is estimated to take a few seconds, or less
+        than an approximate search. The fraction of neighbors found is ``neighbors_recall_``.
     device : {"auto", "cpu", "cuda"}, default="auto"
         The device of the neighbor search. "cuda" is exact and requires ``leastcut[gpu]``. "auto"
         uses a GPU if X is on it, or if there is one and the CPU is estimated to take long.

@@ -66,7 +66,7 @@ def direct_cut(
         ``init``.
     max_iter : int, default=300
         Maximum number of rounds of one run.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=None
         Seed of the random starts.
     symmetrize : {"mean", "max"} or None, default=None
         How to make a directed graph symmetric: by the mean of both directions, (S + Sᵀ) / 2, or by

@@ -93,7 +93,7 @@ def partition(
         which may also improve the partition; the search then has half of the time limit.
     on_interrupt : {"raise", "return"}, default="raise"
         Whether Ctrl-C raises, or returns the best partition so far once there is one.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=None
         Seed. An integer gives the same labels in every call, with any number of threads.
     callback : callable or "tqdm", optional
         Called with a :class:`Progress` after every batch of passes, and on large graphs also

@@ -67,7 +67,7 @@ def partition_views(
     lower_bound : bool, optional
         Whether to compute lower bounds by solving an eigenproblem for every view and for their sum.
         By default they are computed for small graphs only.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=None
         Seed. An integer gives the same labels in every call, with any number of threads.
     callback : callable or "tqdm", optional
         Called regularly with a :class:`leastcut.Progress`, whose stage is "views" and whose
