@@ -62,8 +62,8 @@ def learned_graph(
         Σ_ij (d_ij s_ij + γ_i s_ij²) + 2 λ tr(Fᵀ L F),
 
     with squared distances d, the Laplacian L of (S + Sᵀ) / 2, and a matrix F with one orthonormal
-    column for each cluster. λ = 0 gives the adaptive-neighbors graph without self-loops. λ is raised
-    until the graph has exactly ``n_clusters`` components, which are the clusters.
+    column for each cluster. λ = 0 gives the adaptive-neighbors graph without self-loops. λ is
+    raised until the graph has exactly ``n_clusters`` components, which are the clusters.
 
     Parameters
     ----------
