@@ -283,7 +283,7 @@ def test_more_effort_never_increases_the_cut():
 def test_verbose_prints_progress(capsys):
     fitted(verbose=True)
     out = capsys.readouterr().out
-    assert "600 samples joined by" in out
+    assert "600 samples connected by" in out
     assert "5 clusters, cut value" in out
 
 

@@ -97,7 +97,7 @@ def test_a_new_node_solves_the_equation_of_the_eigenvectors(cut, graph, seed):
 def test_the_formula_reproduces_the_coordinates_of_a_training_node(graph):
     """For its own row of the graph, the equation of a new node with b = d is the same."""
     model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(graph)
-    model._fitted.samples.__dict__["_numbers"] = {}  # no sample is recognized
+    model._fitted.samples.__dict__["_indices"] = {}  # no sample is recognized
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         placed = model.transform(graph[:3])

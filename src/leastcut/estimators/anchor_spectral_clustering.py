@@ -149,7 +149,7 @@ class FittedAnchors(Fitted):
 
     def score(self, X: Any) -> float:
         """Return the negative cut value after adding samples with the same anchors."""
-        if self._are_known(X):
+        if self._is_training_data(X):
             return -self.cut_value
         table = self.table
         for block in self._blocks(X):
@@ -166,7 +166,7 @@ class FittedAnchors(Fitted):
             rows = source.read(start, min(start + step, source.shape[0]))
             yield self.matrix.nearest.block(rows)
 
-    def _are_known(self, X: Any) -> bool:
+    def _is_training_data(self, X: Any) -> bool:
         """Return whether samples have the same anchor weights as the training samples, in order."""
         source, store, start = as_source(X), self.matrix.store, 0
         if source.shape[0] != self.matrix.n_nodes:
@@ -363,9 +363,9 @@ class AnchorSpectralClustering(BaseClustering):
         # 1. Check all input.
         parameters = self.get_params(deep=False)
         check_max_clusters(parameters)
-        self._begin()
+        self._reset_fit()
         self.node_names_ = None
-        X = self._checked(X, reset=True)
+        X = self._validated(X, reset=True)
         n_samples, _ = as_source(X).shape
         check_counts(parameters, n_samples)
         n_anchors = min(self.n_anchors, n_samples)
@@ -389,11 +389,13 @@ class AnchorSpectralClustering(BaseClustering):
             n_jobs=self.n_jobs,
             callback=BAR if self.verbose else None,
         )
-        made = time.perf_counter()
-        self._log(f"{n_samples} samples joined by {graph.n_anchors} anchors, {made - began:.2f} s")
+        graph_seconds = time.perf_counter() - began
+        self._log(
+            f"{n_samples} samples connected by {graph.n_anchors} anchors, {graph_seconds:.2f} s"
+        )
         # 3. Compute the labels.
         problem = graph.problem
-        n_clusters, chosen = self._number(problem, self.max_clusters, settings)
+        n_clusters, chosen = self._resolve_n_clusters(problem, self.max_clusters, settings)
         n_clusters = problem.check_n_clusters(n_clusters)
         options = SearchOptions(self.effort, False, seed)
         with search_bar(type(self).__name__, settings, self._log) as bar:
@@ -405,12 +407,13 @@ class AnchorSpectralClustering(BaseClustering):
         fitted = FittedAnchors(
             labels, n_clusters, n_components, table.value, graph, table, settings
         )
-        self._keep(fitted, result.n_rounds)
+        self._set_fitted(fitted, result.n_rounds)
         if chosen is not None:
-            self._keep_path(problem.core, chosen)
+            self._set_path(problem.core, chosen)
+        cut_seconds = time.perf_counter() - began - graph_seconds
         self._log(
             f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: "
-            f"anchors {made - began:.2f} s, cut {time.perf_counter() - made:.2f} s"
+            f"anchors {graph_seconds:.2f} s, cut {cut_seconds:.2f} s"
         )
         return self
 
@@ -422,7 +425,7 @@ class AnchorSpectralClustering(BaseClustering):
                 return seed
         return fit_seed(self.random_state)
 
-    def _checked(self, X: Any, reset: bool) -> Any:
+    def _validated(self, X: Any, reset: bool) -> Any:
         """Return X itself if it is read block by block, else validated by scikit-learn."""
         if not is_external(X):
             return validated(self, read_input(X, "samples", "anchors")[0], reset)

@@ -34,8 +34,8 @@ class BaseClustering(
 ):
     """Base class for clustering by minimizing a graph cut.
 
-    A subclass implements ``_checked``, which validates X, and ``fit``, which ends with
-    :meth:`_keep`.
+    A subclass implements ``_validated``, which validates X, and ``fit``, which ends with
+    :meth:`_set_fitted`.
     """
 
     _fitted: Fitted
@@ -43,17 +43,17 @@ class BaseClustering(
     verbose: bool | int
     node_names_: tuple[Any, ...] | None
 
-    def _begin(self) -> None:
+    def _reset_fit(self) -> None:
         """Delete the attributes of an earlier fit."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_fitted"]:
             delattr(self, name)
         if self.verbose:
             watch()
 
-    def _checked(self, X: Any, reset: bool) -> Any:
+    def _validated(self, X: Any, reset: bool) -> Any:
         """Return X validated; set the feature attributes if ``reset``, else compare with them."""
 
-    def _number(
+    def _resolve_n_clusters(
         self, problem: Any, max_clusters: int | None, settings: Settings
     ) -> tuple[int, ChosenNumber | None]:
         """Return the number of clusters, and the choice if it is "auto"."""
@@ -63,7 +63,7 @@ class BaseClustering(
         # One cluster if there are less than two nodes with edges.
         return (1 if chosen is None else chosen.choice.n_clusters), chosen
 
-    def _keep(self, fitted: Fitted, n_iter: int, solver: str = "multilevel") -> Self:
+    def _set_fitted(self, fitted: Fitted, n_iter: int, solver: str = "multilevel") -> Self:
         """Set the attributes of a fit."""
         self._fitted = fitted
         self.labels_ = fitted.labels
@@ -74,7 +74,7 @@ class BaseClustering(
         self.n_iter_ = n_iter
         return self
 
-    def _keep_path(self, core: Any, chosen: ChosenNumber, nodes: Any = None) -> None:
+    def _set_path(self, core: Any, chosen: ChosenNumber, nodes: Any = None) -> None:
         """Set ``cut_path_``, which covers the nodes with edges."""
         numbers = range(1, chosen.most + 1)
         source = FittedPath(self._fitted, numbers, pairs_needed(chosen.most, core.n_nodes))
@@ -101,7 +101,7 @@ class BaseClustering(
             The cluster of every new sample.
         """
         check_is_fitted(self, "labels_")
-        return self._fitted.predict(self._checked(X, reset=False))
+        return self._fitted.predict(self._validated(X, reset=False))
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of samples in the embedding.
@@ -131,7 +131,7 @@ class BaseClustering(
         sample with the same anchor weights would be.
         """
         check_is_fitted(self, "labels_")
-        return self._fitted.transform(self._checked(X, reset=False))
+        return self._fitted.transform(self._validated(X, reset=False))
 
     @property
     def _n_features_out(self) -> int:
@@ -157,7 +157,7 @@ class BaseClustering(
         check_is_fitted(self, "labels_")
         if X is None:
             return -self.cut_value_
-        return self._fitted.score(self._checked(X, reset=False))
+        return self._fitted.score(self._validated(X, reset=False))
 
     def certify(
         self,

@@ -256,19 +256,19 @@ class FittedGraph(Fitted):
 
     def score(self, X: Any) -> float:
         """Return the negative cut value after adding samples, unless they are the training data."""
-        if self.samples.are(X):
+        if self.samples.equals(X):
             return -self.cut_value
         labels, links = self.place(X)
         return -self.clusters.value_with(links, labels)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of new and training samples."""
-        if self.samples.are(X):
+        if self.samples.equals(X):
             return self.embedding.copy()
         # 1. Training samples keep their coordinates.
-        number = self.samples.numbers_of(X)
-        rows: np.ndarray = self.coordinates[np.maximum(number, 0)]
-        new = np.flatnonzero(number < 0)
+        index = self.samples.indices_of(X)
+        rows: np.ndarray = self.coordinates[np.maximum(index, 0)]
+        new = np.flatnonzero(index < 0)
         # 2. Place the others by the Nyström formula.
         is_undetermined = np.zeros((new.size, self.n_components), dtype=bool)
         eigenvalues = self.eigenvalues[: self.n_components]

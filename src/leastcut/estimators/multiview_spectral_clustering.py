@@ -80,7 +80,7 @@ class FittedViews(Fitted):
 
     def score(self, X: list[Any]) -> float:
         """Return the negative objective after adding samples, unless they are the training data."""
-        if all(view.samples.are(samples) for view, samples in zip(self.views, X, strict=True)):
+        if all(view.samples.equals(samples) for view, samples in zip(self.views, X, strict=True)):
             return -self.cut_value
         labels, links = self._place(X)
         pairs = zip(self.views, links, strict=True)
@@ -95,7 +95,7 @@ class FittedViews(Fitted):
         placed = [view.place(samples) for view, samples in zip(self.views, X, strict=True)]
         links = [link for _, link in placed]
         pairs = zip(self.views, links, strict=True)
-        values = [view.clusters.values_with_each(link) for view, link in pairs]
+        values = [view.clusters.values_with_each_node(link) for view, link in pairs]
         weights = self.problem.view_weights
         terms = np.sqrt(values) if weights is None else weights[:, None, None] * np.array(values)
         labels = np.argmin(np.sum(terms, axis=0), axis=1)
@@ -282,8 +282,8 @@ class MultiViewSpectralClustering(BaseClustering):
         """
         # 1. Check all input.
         parameters = self.get_params(deep=False)
-        self._begin()
-        views = self._checked(X, reset=True)
+        self._reset_fit()
+        views = self._validated(X, reset=True)
         n_samples = views[0].shape[0]
         check_counts(parameters, n_samples)
         seed = fit_seed(self.random_state)
@@ -291,7 +291,7 @@ class MultiViewSpectralClustering(BaseClustering):
         weights = check_view_weights(self.view_weights, len(views), "view_weights")
         affinities = resolve_affinities(parameters, self._affinities(len(views)))
         # 2. Construct the graph of every view and the problem.
-        made, problems, recalls = [], [], []
+        training, problems, recalls = [], [], []
         for v, (samples, (affinity, requested)) in enumerate(zip(views, affinities, strict=True)):
             began, options = time.perf_counter(), affinity.limited(n_samples, requested)
             matrix, graph = make_graph(self, affinity, samples, options, seed)
@@ -302,7 +302,7 @@ class MultiViewSpectralClustering(BaseClustering):
             warn_of_isolated(graph, f" in view {v}; the other views determine their clusters.")
             recalls.append(self.neighbors_recall_)
             problems.append(Problem(graph, cut.node_weights(graph)))
-            made.append(TrainingSamples(affinity, options, samples, matrix))
+            training.append(TrainingSamples(affinity, options, samples, matrix))
         self.neighbors_recall_ = min((one for one in recalls if one is not None), default=None)
         problem = MultiViewProblem(tuple(problems), weights)
         # 3. Compute the labels.
@@ -316,12 +316,12 @@ class MultiViewSpectralClustering(BaseClustering):
         settings = Settings(
             n_components=self.n_components, effort=self.effort, n_jobs=self.n_jobs, seed=seed
         )
-        pairs = zip(problems, made, strict=True)
+        pairs = zip(problems, training, strict=True)
         fitted = [
             FittedGraph.of(one, result.labels, cut, samples, settings) for one, samples in pairs
         ]
         n_components = sum(view.n_components for view in fitted)
-        graphs = [samples.matrix for samples in made]
+        graphs = [samples.matrix for samples in training]
         self.view_cuts_, self.view_weights_ = result.cuts, result.weights
         all_views = FittedViews(
             result.labels,
@@ -333,7 +333,7 @@ class MultiViewSpectralClustering(BaseClustering):
             problem,
             result.cuts,
         )
-        return self._keep(all_views, max(result.n_iter, 1))
+        return self._set_fitted(all_views, max(result.n_iter, 1))
 
     def _affinities(self, n_views: int) -> list[Any]:
         """Return the affinity of every view."""
@@ -366,7 +366,7 @@ class MultiViewSpectralClustering(BaseClustering):
     _view_columns_: list[list[int]] | None
     _view_widths_: list[int] | None
 
-    def _checked(self, X: Any, reset: bool) -> list[Any]:
+    def _validated(self, X: Any, reset: bool) -> list[Any]:
         """Return the X of every view, validated by scikit-learn."""
         refuse_masked("X", X)
         is_listed, is_one = is_list_of_views(X), self.views is None

@@ -50,12 +50,12 @@ class TrainingSamples:
         return NeighborIndex(self.known, options.get("n_jobs"), None, metric, metric_params)
 
     @cached_property
-    def _numbers(self) -> dict[bytes, int]:
+    def _indices(self) -> dict[bytes, int]:
         """The first training sample of every key; see :func:`row_keys`."""
-        numbers: dict[bytes, int] = {}
-        for number, key in enumerate(row_keys(self.known, sp.issparse(self.known))):
-            numbers.setdefault(key, number)
-        return numbers
+        indices: dict[bytes, int] = {}
+        for index, key in enumerate(row_keys(self.known, sp.issparse(self.known))):
+            indices.setdefault(key, index)
+        return indices
 
     def affinities(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Yield the affinities of new samples to the training samples, in blocks of rows."""
@@ -77,7 +77,7 @@ class TrainingSamples:
         """Return the index of the training sample nearest to every sample."""
         return np.asarray(self._index.nearest(X, 1)[0][:, 0])
 
-    def are(self, X: Any) -> bool:
+    def equals(self, X: Any) -> bool:
         """Return whether X is the training data."""
         known = self.known
         if X.shape != known.shape:
@@ -88,10 +88,10 @@ class TrainingSamples:
             return bool((sp.csr_array(known) != sp.csr_array(X)).nnz == 0)
         return bool(np.array_equal(X, known))
 
-    def numbers_of(self, X: Any) -> np.ndarray:
+    def indices_of(self, X: Any) -> np.ndarray:
         """Return the index of the first training sample equal to every sample; −1 if none is."""
         keys = row_keys(X, sp.issparse(self.known))
-        return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
+        return np.array([self._indices.get(key, -1) for key in keys], dtype=np.int64)
 
 
 def row_keys(X: Any, is_sparse: bool) -> Iterator[bytes]:
@@ -182,7 +182,7 @@ class Clusters:
         outside, inside = self._terms(links)
         return np.asarray(np.argmin(inside - outside, axis=1))
 
-    def values_with_each(self, links: Links) -> np.ndarray:
+    def values_with_each_node(self, links: Links) -> np.ndarray:
         """Return the cut value after adding each new node to each cluster, shape (n_new, c)."""
         outside, inside = self._terms(links)
         return np.asarray(np.maximum(outside.sum(axis=1, keepdims=True) - outside + inside, 0.0))

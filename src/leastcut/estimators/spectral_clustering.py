@@ -289,9 +289,9 @@ class SpectralClustering(BaseClustering):
         # 1. Check all input.
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
-        self._begin()
+        self._reset_fit()
         ((affinity, requested),) = resolve_affinities(parameters, [self.affinity])
-        X = self._checked(X, reset=True)
+        X = self._validated(X, reset=True)
         n_samples = X.shape[0]
         check_counts(parameters, n_samples)
         settings = replace(settings, seed=fit_seed(self.random_state))
@@ -301,11 +301,11 @@ class SpectralClustering(BaseClustering):
         # 2. Construct the graph and the problem.
         began = perf_counter()
         matrix, graph = make_graph(self, affinity, X, options, settings.seed)
-        made = perf_counter()
+        graph_seconds = perf_counter() - began
         problem = Problem(graph, cut.node_weights(graph), constraints)
         self._log(
             f"Graph of {graph.connected.size} nodes and {graph.n_stored} stored weights, "
-            f"{made - began:.2f} s"
+            f"{graph_seconds:.2f} s"
         )
         warn_of_isolated(
             graph,
@@ -315,26 +315,26 @@ class SpectralClustering(BaseClustering):
             else ". They count in the balance with the weight that the cut gives them.",
         )
         # 3. Compute the labels.
-        n_clusters, chosen = self._number(problem, self.max_clusters, settings)
+        n_clusters, chosen = self._resolve_n_clusters(problem, self.max_clusters, settings)
         known = None if chosen is None else chosen.relaxation
         outcome = cut_problem(problem, n_clusters, settings, known, self._log)
         # 4. Set the attributes.
         labels = number_by_appearance(outcome.labels)
         samples = TrainingSamples(affinity, options, X, matrix)
         fitted = FittedGraph.of(problem, labels, cut, samples, settings, outcome.relaxation)
-        self._keep(fitted, outcome.n_iter, settings.solver)
+        self._set_fitted(fitted, outcome.n_iter, settings.solver)
         if chosen is not None:
             names = self.node_names_
             if names is not None:
                 names = tuple(names[node] for node in graph.connected)
-            self._keep_path(problem.core, chosen, names)
+            self._set_path(problem.core, chosen, names)
         self._log(
-            f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: graph {made - began:.2f} s, "
-            f"cut {perf_counter() - made:.2f} s"
+            f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: "
+            f"graph {graph_seconds:.2f} s, cut {perf_counter() - began - graph_seconds:.2f} s"
         )
         return self
 
-    def _checked(self, X: Any, reset: bool) -> Any:
+    def _validated(self, X: Any, reset: bool) -> Any:
         """Return X validated by scikit-learn: finite, float32 or float64, sparse as CSR."""
         affinity = affinity_of(self.affinity)
         if is_on_gpu(X):
