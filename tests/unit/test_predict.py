@@ -41,13 +41,13 @@ def test_training_samples_of_usps_are_assigned_to_their_clusters():
 def test_labels_do_not_depend_on_the_batch_size(blobs, affinity):
     X, y = blobs
     model = SpectralClustering(3, affinity=affinity, random_state=0).fit(X[:60])
-    together = model.predict(X)
-    assert together.shape == (90,)
+    expected = model.predict(X)
+    assert expected.shape == (90,)
     for size in (1, 7):
         parts = [model.predict(X[i : i + size]) for i in range(0, 90, size)]
-        np.testing.assert_array_equal(np.concatenate(parts), together)
+        np.testing.assert_array_equal(np.concatenate(parts), expected)
     for k in range(3):
-        assert len(set(together[y == k])) == 1
+        assert len(set(expected[y == k])) == 1
 
 
 KERNELS = ["rbf", "laplacian", "linear", "poly", "sigmoid", "cosine", "chi2"]
@@ -71,19 +71,19 @@ def test_ties_do_not_depend_on_the_other_samples_of_a_batch(affinity, kind, n_fe
         pytest.skip("scikit-learn's chi2 takes no sparse samples")
     X = samples_with_ties(kind, n_features)
     new = np.vstack([X, (X[:20] + X[20:]) / 2, X[::-1]])
-    put = FORMS[form]
-    model = SpectralClustering(4, affinity=affinity, random_state=0, n_jobs=2).fit(put(X))
-    together = model.predict(put(new))
+    convert = FORMS[form]
+    model = SpectralClustering(4, affinity=affinity, random_state=0, n_jobs=2).fit(convert(X))
+    expected = model.predict(convert(new))
     order = np.random.default_rng(1).permutation(len(new))
-    np.testing.assert_array_equal(model.predict(put(new[order])), together[order])
+    np.testing.assert_array_equal(model.predict(convert(new[order])), expected[order])
     for size in (1, 17):
-        parts = [model.predict(put(new[i : i + size])) for i in range(0, len(new), size)]
-        np.testing.assert_array_equal(np.concatenate(parts), together)
+        parts = [model.predict(convert(new[i : i + size])) for i in range(0, len(new), size)]
+        np.testing.assert_array_equal(np.concatenate(parts), expected)
     with threadpool_limits(1):
-        np.testing.assert_array_equal(model.predict(put(new)), together)
+        np.testing.assert_array_equal(model.predict(convert(new)), expected)
     # Dense and sparse new samples get the same labels.
     for other in FORMS.values():
-        np.testing.assert_array_equal(model.predict(other(new)), together)
+        np.testing.assert_array_equal(model.predict(other(new)), expected)
 
 
 @pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
@@ -100,15 +100,15 @@ def test_precomputed_rows_in_any_form_and_batch_get_the_same_labels(affinity):
         return sp.csr_array((data, columns.ravel(), np.arange(len(M) + 1) * M.shape[1]), M.shape)
 
     fitted = []
-    for put in (np.asarray, shuffled):
-        model = SpectralClustering(4, affinity=affinity, random_state=0).fit(put(matrix))
+    for convert in (np.asarray, shuffled):
+        model = SpectralClustering(4, affinity=affinity, random_state=0).fit(convert(matrix))
         fitted.append(model)
         np.testing.assert_array_equal(model.labels_, fitted[0].labels_)
         for form in (np.asarray, shuffled):
-            together = model.predict(form(rows))
-            np.testing.assert_array_equal(together, fitted[0].predict(rows))
+            expected = model.predict(form(rows))
+            np.testing.assert_array_equal(expected, fitted[0].predict(rows))
             parts = [model.predict(form(rows[i : i + 7])) for i in range(0, len(rows), 7)]
-            np.testing.assert_array_equal(np.concatenate(parts), together)
+            np.testing.assert_array_equal(np.concatenate(parts), expected)
             assert model.score(form(matrix)) == -model.cut_value_
 
 
@@ -148,14 +148,14 @@ def test_sparse_and_dense_samples_get_the_same_labels(blobs, affinity):
 def test_a_new_sample_is_assigned_where_the_extended_graph_has_the_smallest_cut(cut, graph, seed):
     model = SpectralClustering(2, affinity="precomputed", cut=cut, random_state=0).fit(graph)
     n = graph.shape[0]
-    ties = np.random.default_rng(seed).random((1, n))
+    affinities = np.random.default_rng(seed).random((1, n))
     grown = np.zeros((n + 1, n + 1))
     grown[:n, :n] = graph
-    grown[n, :n] = grown[:n, n] = ties[0]
+    grown[n, :n] = grown[:n, n] = affinities[0]
     values = [cut_value(grown, np.append(model.labels_, k), cut) for k in (0, 1)]
-    chosen = int(model.predict(ties)[0])
+    chosen = int(model.predict(affinities)[0])
     assert values[chosen] == pytest.approx(min(values))
-    assert model.score(ties) == pytest.approx(-values[chosen])
+    assert model.score(affinities) == pytest.approx(-values[chosen])
 
 
 def test_precomputed_affinities_and_distances(blobs):

@@ -57,21 +57,21 @@ def test_all_results_of_a_fit_use_the_weighted_nodes(cut, graph, seed):
 def test_a_new_node_has_the_mean_weight_and_is_assigned_by_the_smallest_cut(cut, graph, seed):
     rng = np.random.default_rng(seed)
     n = graph.shape[0]
-    weight, ties = rng.uniform(0.1, 5.0, n), rng.random((1, n))
+    weight, affinities = rng.uniform(0.1, 5.0, n), rng.random((1, n))
     cut_argument, node_weight = cut_and_node_weights(graph, cut)
     model = SpectralClustering(2, affinity="precomputed", cut=cut_argument, random_state=0)
     model.fit(graph, sample_weight=weight)
     grown = np.zeros((n + 1, n + 1))
     grown[:n, :n] = graph
-    grown[n, :n] = grown[:n, n] = ties[0]
+    grown[n, :n] = grown[:n, n] = affinities[0]
     if cut == "normalized":
         b = np.append(weight, weight.mean()) * grown.sum(axis=1)
     else:
         b = np.append(weight * node_weight, np.mean(weight * node_weight))
     values = [cut_value(grown, np.append(model.labels_, k), b) for k in (0, 1)]
-    chosen = int(model.predict(ties)[0])
+    chosen = int(model.predict(affinities)[0])
     assert values[chosen] == pytest.approx(min(values))
-    assert model.score(ties) == pytest.approx(-values[chosen])
+    assert model.score(affinities) == pytest.approx(-values[chosen])
 
 
 @pytest.mark.parametrize("solver", ["multilevel", "spectral"])

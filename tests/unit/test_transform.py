@@ -77,18 +77,18 @@ def test_a_new_node_solves_the_equation_of_the_eigenvectors(cut, graph, seed):
     weight = rng.uniform(0.5, 2.0, n)
     model = SpectralClustering(2, affinity="precomputed", cut=cut_argument, random_state=0)
     model.fit(graph, sample_weight=weight)
-    ties = rng.uniform(0.5, 1.0, (1, n))
+    affinities = rng.uniform(0.5, 1.0, (1, n))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        placed = model.transform(ties)
-    E, eigenvalues, d = model.embedding_, model.eigenvalues_[:2], ties.sum()
+        coordinates = model.transform(affinities)
+    E, eigenvalues, d = model.embedding_, model.eigenvalues_[:2], affinities.sum()
     b = (
         weight.mean() * d
         if cut == "normalized"
         else np.mean(weight * node_weights(graph, cut_argument))
     )
     left = d - eigenvalues * b
-    solves = np.where(left > 1e-3 * d, placed[0] * left - (ties @ E)[0], placed[0])
+    solves = np.where(left > 1e-3 * d, coordinates[0] * left - (affinities @ E)[0], coordinates[0])
     np.testing.assert_allclose(solves, 0.0, atol=1e-9 * max(1.0, np.abs(E).max() * d))
 
 
@@ -100,10 +100,10 @@ def test_the_formula_reproduces_the_coordinates_of_a_training_node(graph):
     model._fitted.samples.__dict__["_indices"] = {}  # no sample is recognized
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        placed = model.transform(graph[:3])
+        coordinates = model.transform(graph[:3])
     determined = model.eigenvalues_[:2] < 0.99
     np.testing.assert_allclose(
-        placed[:, determined], model.embedding_[:3][:, determined], atol=1e-5
+        coordinates[:, determined], model.embedding_[:3][:, determined], atol=1e-5
     )
 
 
@@ -144,9 +144,9 @@ def test_samples_without_affinities_are_at_the_origin(blobs):
     model = SpectralClustering(3, affinity="rbf", random_state=0).fit(X)
     far = np.array([[0.0, 1e3], [1e3, 0.0], X[0] + 0.1])
     with pytest.warns(UserWarning, match=r"2 of 3 samples have no affinity.*first is 0.*origin"):
-        placed = model.transform(far)
-    np.testing.assert_array_equal(placed[:2], 0.0)
-    assert placed[2].any()
+        coordinates = model.transform(far)
+    np.testing.assert_array_equal(coordinates[:2], 0.0)
+    assert coordinates[2].any()
     graph = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
     with pytest.warns(UserWarning, match="no affinity"):
         np.testing.assert_array_equal(graph.transform(np.zeros((2, 90))), 0.0)
@@ -159,9 +159,9 @@ def test_weak_affinities_give_a_warning(blobs):
     # Between the second and the third eigenvalue.
     weak = np.full((1, 90), model.eigenvalues_[1:].mean() / 90)
     with pytest.warns(UserWarning, match=r"connected too weakly.*1 of 3 components.*component 2"):
-        placed = model.transform(weak)
-    assert placed[0, 2] == 0.0
-    assert placed[0, :2].all()
+        coordinates = model.transform(weak)
+    assert coordinates[0, 2] == 0.0
+    assert coordinates[0, :2].all()
 
 
 def test_all_samples_of_a_graph_without_edges_are_at_the_origin():

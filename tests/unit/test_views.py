@@ -583,9 +583,9 @@ def test_new_samples_join_the_cluster_with_the_smallest_increase():
     for row, label in zip(X[1:20:2], predicted, strict=False):
         values = np.zeros(3)
         for part, columns in zip(parts, ([0, 1], [2, 3]), strict=True):
-            _, ties = part.place(row[None, columns])
+            _, links = part.place(row[None, columns])
             clusters = part.clusters
-            values += [np.sqrt(clusters.value_with(ties, np.array([k]))) for k in range(3)]
+            values += [np.sqrt(clusters.value_with(links, np.array([k]))) for k in range(3)]
         assert values[label] == pytest.approx(values.min(), rel=1e-12)
         assert -model.score(row[None]) == pytest.approx(values.min(), rel=1e-12)
 
