@@ -225,9 +225,9 @@ def merge_best_pair(labels: np.ndarray, table: Table) -> np.ndarray:
 class AnchorSpectralClustering(BaseClustering):
     """Spectral clustering of large data through a small number of anchors.
 
-    Samples are connected through anchors (:func:`leastcut.anchor_graph`), so that memory and time
-    are linear in the number of samples, and X may be read from files. The cut value is exact for
-    the graph of all samples.
+    Samples are connected through anchors (:func:`leastcut.anchor_graph`), so that memory is linear
+    in the number of samples, and X may be read from files. The cut value is exact for the graph of
+    all samples.
 
     Parameters
     ----------

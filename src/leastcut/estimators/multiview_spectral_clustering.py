@@ -150,7 +150,7 @@ class MultiViewSpectralClustering(BaseClustering):
     random_state : int, RandomState instance or None, default=None
         Seed. Pass an int for reproducible labels, on any number of threads.
     n_jobs : int, default=None
-        Number of threads. None and -1 mean one per available core.
+        Number of threads, as in :class:`SpectralClustering`.
     verbose : bool, default=False
         Whether to log the steps to standard output.
 

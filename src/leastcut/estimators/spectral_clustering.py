@@ -35,7 +35,7 @@ class SpectralClustering(BaseClustering):
 
     Replaces ``sklearn.cluster.SpectralClustering``, with the same parameters and attributes. It
     adds the cut value, a proven lower bound on it, :meth:`predict`, and a choice of the number of
-    clusters.
+    clusters. Parameters marked [spectral] or [multilevel] belong to that ``solver``.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class SpectralClustering(BaseClustering):
         Keyword arguments of a callable affinity; or ``offset``, ``include_self``,
         ``scale_neighbor``, ``metric_params`` and ``max_iter`` of the other affinities.
     n_jobs : int, default=None
-        Number of threads of the neighbor search and of the multilevel solver. None and -1 mean one
-        per available core. The result does not depend on it.
+        Number of threads; -1 means one per available core. None means the same for the neighbor
+        search, and at most 8 for the multilevel solver. The result does not depend on it.
     verbose : bool, default=False
         Whether to log the steps to standard output, and to show a progress bar on the standard
         error if the search takes more than a second. The bar requires tqdm
@@ -154,7 +154,8 @@ class SpectralClustering(BaseClustering):
     cut_path_ : CutPath
         The partitions and the evidence behind ``n_clusters="auto"``, for the nodes with edges.
         Computed on first access, except for the choice. Its search has the effort of the fit, and
-        is not limited by ``balance``. Available with ``n_clusters="auto"`` only.
+        is not limited by ``balance``; its partition into ``n_clusters_`` clusters is no worse than
+        the fitted one. Available with ``n_clusters="auto"`` only.
     node_names_ : tuple or None
         The names of the nodes, if X is a graph with names; see :meth:`by_node`.
     n_features_in_ : int
