@@ -547,7 +547,7 @@ def test_no_array_of_size_n_by_n_is_allocated(monkeypatch):
     assert largest < n * n / 10
 
 
-def test_sparse_samples_and_metrics():
+def test_sparse_samples_and_other_metrics_are_supported():
     dense = leastcut.learned_graph(DIGITS[:300], 10)
     sparse = leastcut.learned_graph(sp.csr_array(DIGITS[:300]), 10)
     np.testing.assert_allclose(dense.graph.toarray(), sparse.graph.toarray(), atol=1e-9)
@@ -575,7 +575,7 @@ def test_learned_graphs_have_a_repr_and_can_be_pickled():
         assert list(again.history) == list(learned.history)
 
 
-def test_directed_graphs_are_refused_unless_symmetrized():
+def test_directed_graphs_are_rejected_unless_symmetrized():
     directed = np.triu(TWO_TRIANGLES)
     with pytest.raises(ValueError, match="symmetrize='mean'"):
         leastcut.constrained_rank_graph(directed, 2)
@@ -677,7 +677,7 @@ def test_the_estimator_needs_a_number_of_clusters():
         leastcut.cut_path(IRIS, [2, 3], affinity="learned")
 
 
-def test_views_are_refused_and_balance_is_kept_by_the_estimator():
+def test_the_estimators_reject_views_and_respect_balance():
     views = {"views": [[0, 1], [2, 3]]}
     for affinity in ("learned", ["learned", "adaptive_neighbors"]):
         with pytest.raises(ValueError, match="affinity='learned' makes a graph in as many compon"):

@@ -65,7 +65,7 @@ def by_definition(X: np.ndarray, k: int) -> np.ndarray:
     return np.array(rows)
 
 
-def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
+def difficult_samples(kind: str, n: int, n_features: int) -> np.ndarray:
     """Return samples that are difficult in single precision."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, n_features))
@@ -114,7 +114,7 @@ def test_lists_are_exact_for_samples_that_single_precision_cannot_distinguish(
     monkeypatch.setattr(product_search, "SIDES", (100, 100, 2048))
     monkeypatch.setattr(product_search, "SIDE_FACTOR", 5)
     monkeypatch.setattr(product_search, "WORTHWHILE", 0)
-    X = awkward(kind, n, n_features)
+    X = difficult_samples(kind, n, n_features)
     near = NeighborIndex(X).neighborhoods(10)
     expected = by_definition(X, 10)
     listed = near.indices.reshape(n, 10)
@@ -125,7 +125,7 @@ def test_lists_are_exact_for_samples_that_single_precision_cannot_distinguish(
 @pytest.mark.parametrize("kind", ["general", "offset", "two places", "outlier", "duplicates"])
 @pytest.mark.parametrize("width", [3, 16, 60])
 def test_all_samples_within_the_reach_are_candidates(kind, width):
-    X = awkward(kind, 1100, 20)  # three blocks
+    X = difficult_samples(kind, 1100, 20)  # three blocks
     X = X - X.mean(axis=0)
     with ThreadPoolExecutor(3) as pool:
         near = product_search.nearest_by_blocks(X, width, pool.map)
@@ -203,7 +203,7 @@ def nearest_by_definition(X: np.ndarray, new: np.ndarray, k: int) -> np.ndarray:
 @pytest.mark.parametrize("n_features", [2, 10])
 @pytest.mark.parametrize("kind", KINDS)
 def test_neighbors_of_new_samples_are_exact(kind, n_features):
-    samples = awkward(kind, 400, n_features)
+    samples = difficult_samples(kind, 400, n_features)
     X, new = samples[::2], samples[1::2]
     index = NeighborIndex(X)
     indices, squared = index.nearest(new, 10)
