@@ -84,12 +84,13 @@ def check_anchors(n_anchors: object, n_neighbors: object, n_samples: int) -> tup
     neighbors = check_count("n_neighbors", n_neighbors)
     # A single anchor is valid, with one neighbor.
     if neighbors >= max(2, anchors):
-        is_limited = anchors < n_samples
-        limit = f"n_anchors={anchors}" if is_limited else f"the number of samples, {n_samples}"
-        remedy = f"pass more {'anchors' if is_limited else 'samples'}"
-        if anchors > 1:
-            remedy = f"pass n_neighbors={anchors - 1} or less, or {remedy.removeprefix('pass ')}"
-        raise ValueError(f"n_neighbors={neighbors} must be less than {limit}; {remedy}.")
+        are_fewer = anchors < n_samples
+        limit = f"n_anchors={anchors}" if are_fewer else f"the number of samples, {n_samples}"
+        smaller = f"n_neighbors={anchors - 1} or less, or " if anchors > 1 else ""
+        more = "anchors" if are_fewer else "samples"
+        raise ValueError(
+            f"n_neighbors={neighbors} must be less than {limit}; pass {smaller}more {more}."
+        )
     return anchors, neighbors
 
 
