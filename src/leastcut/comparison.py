@@ -170,7 +170,8 @@ def compare(
     Parameters
     ----------
     graph : sparse matrix or array-like of shape (n_nodes, n_nodes), or graph of a library
-        Symmetric non-negative affinities, in any form that :func:`leastcut.partition` accepts.
+        Symmetric non-negative affinities, or a graph of a library as for
+        :func:`leastcut.partition`.
     n_clusters : int
         Number of clusters, from 1 to n_nodes.
     cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), default="normalized"

@@ -44,10 +44,9 @@ def cut_path(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples), \
-            or graph of a library
-        Samples; or, with ``affinity="precomputed"``, a matrix of affinities or a graph of networkx,
-        igraph, torch_geometric, pandas (an edge list) or AnnData.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or graph of a library
+        Samples; or, with ``affinity="precomputed"``, affinities of shape (n_samples, n_samples) or
+        a graph of networkx, igraph, torch_geometric, pandas (an edge list) or AnnData.
     n_clusters : iterable of int, default=range(2, 30)
         The numbers of clusters. Numbers larger than n_samples are skipped.
     affinity : str or callable, default="adaptive_neighbors"
