@@ -150,7 +150,7 @@ class DualPriceBound:
         cheapest = float(np.min(self._costs - np.bincount(self._labels, prices)))
         level, sets = np.array([cheapest]), np.zeros((MOST_COLUMNS, n), dtype=np.int8)
         cursor, used = np.zeros(4, dtype=np.int64), 0
-        nodes, found = (self._nodes, prices, BALANCE), (level, sets, cursor)
+        nodes, progress = (self._nodes, prices, BALANCE), (level, sets, cursor)
         is_complete, at_once = False, max(1, WORK_PER_CHECK // (n + self._graph[1].size))
         while not is_complete:
             # Stop if the stack is full, most roots have taken long, or time is up.
@@ -160,7 +160,7 @@ class DualPriceBound:
                 return None
             cursor[pricing.N_ALLOWED], used = 1, used + 1
             is_complete = pricing.search_clusters(
-                self._graph, nodes, self._order, MARGIN, found, self._work
+                self._graph, nodes, self._order, MARGIN, progress, self._work
             )
         # Σλ + cμ in the units of the problem, reduced by a bound on rounding errors.
         size = float(np.abs(prices).sum()) + c * abs(float(level[0])) + c

@@ -93,7 +93,7 @@ def compute_anchor_weights(squared, unit, weights):
         total = 0.0
         for q in range(count):
             total += next_distance - squared[i, q]
-        # Also if distances overflow, as they then cannot be ordered.
+        # Weights are also equal if distances overflow, as differences are then meaningless.
         equal = not 0.0 < total < np.inf
         remaining_units = total_units
         for q in range(1, count):
@@ -239,7 +239,7 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
         largest = max(largest, boundary[k] / size[k])
     for i in range(m):
         a = labels[i]
-        # 1. The edge weight into its own cluster. Most points are interior, and stay.
+        # 1. The edge weight into the current cluster. Most points are interior, and stay.
         link_a = 0.0
         z = 0.0
         for q in range(count):

@@ -1,11 +1,11 @@
-"""Assemble a symmetric graph from neighbor lists: merge each row of S with that of its transpose.
+"""Assemble a symmetric graph from neighbor lists: merge the rows of S and its transpose.
 
 Entries of S are distributed to the nodes they point to in two stages, so that writes stay in the
 cache: first into buckets of 2^shift nodes, then, bucket by bucket, into their rows. A kernel
 processes one chunk of rows or one bucket, after the previous kernel has processed all. Threads can
 process them in parallel; the graph does not depend on their number. Arrays are passed as
 
-- ``lists``: indptr, indices, weights of S, and ``ends``, where rows end after zeros are dropped;
+- ``lists``: indptr, indices, weights of S, and ``ends``, the row ends after zeros are dropped;
 - ``buckets``: ``offsets`` (n_chunks, n_buckets), and the row, column and weight of every entry;
 - ``graph``: indptr, indices, weights of the result.
 """
@@ -39,7 +39,8 @@ def sort_lists(chunk, start, stop, shift, lists, offsets):
 def fill_buckets(chunk, start, stop, shift, lists, buckets):
     """Write the rows start..stop-1 of a chunk to the buckets. O(entries).
 
-    ``offsets[chunk]``, where its entries begin in every bucket, becomes where they end.
+    ``offsets[chunk]`` is the start of its entries in every bucket on entry, and their end on
+    return.
     """
     indptr, indices, weights, ends = lists
     offsets, rows, columns, bucket_weights = buckets
@@ -57,11 +58,11 @@ def fill_buckets(chunk, start, stop, shift, lists, buckets):
 def merge_bucket(
     fill, bucket, start, stop, lists, buckets, graph, self_loops, take_maximum, scratch
 ):
-    """Merge the rows start..stop-1, those of a bucket, with the same rows of the transpose.
+    """Merge the rows start..stop-1 of a bucket with the same rows of the transpose.
 
-    If ``fill``, write sorted rows of ``graph``: (S_ij + S_ji) / 2, or the larger of both if
+    If ``fill``, write sorted rows of ``graph``: (S_ij + S_ji) / 2, or the larger of the two if
     ``take_maximum``. Otherwise set ``indptr[i + 1]`` to the length of row i. ``self_loops``: a
-    positive weight per node, for lists without self-loops, or an empty array. Scratch: one place
+    positive weight per node, for lists without self-loops, or an empty array. Scratch: an integer
     per row, and an index and a weight per entry of the bucket. O(entries).
     """
     indptr, indices, weights, ends = lists
@@ -69,7 +70,7 @@ def merge_bucket(
     graph_indptr, graph_indices, graph_weights = graph
     transposed_ends, sources, transposed_weights = scratch
     n = ends.shape[0]
-    # 1. Where each row of the transpose begins.
+    # 1. Compute the start of each row of the transpose.
     last = offsets.shape[0] - 1
     begin = offsets[last, bucket - 1] if bucket > 0 else 0
     end = offsets[last, bucket]
@@ -81,7 +82,7 @@ def merge_bucket(
         count = transposed_ends[i]
         transposed_ends[i] = before
         before += count
-    # 2. The transpose, in the order of the rows of S, so that its rows are sorted.
+    # 2. Fill the transpose in the order of the rows of S, so that its rows are sorted.
     for p in range(begin, end):
         q = transposed_ends[columns[p] - start]
         transposed_ends[columns[p] - start] = q + 1

@@ -1,11 +1,12 @@
 """Limits on cluster weights: exchanges within the limits, and repair of partitions outside them.
 
-If clusters are full, no single node can move into any of them, but an exchange may: node i moves
-from a to k while a node j moves from k to a cluster m, which may be a.
+If clusters are full, no single node can move into any of them, but an exchange may be possible:
+node i moves from a to k while a node j moves from k to a cluster m, which may be a.
 
 A partition outside the limits is repaired by moving nodes from clusters that are too heavy to
-adjacent clusters that are closer to one with spare capacity, so that nodes stay close to their
-neighbors. Clusters that are too light are filled in the same way, in the opposite direction.
+adjacent clusters closer to spare capacity, so that nodes stay close to their neighbors. Clusters
+that are too light are filled in the same way, with nodes of adjacent clusters closer to spare
+weight.
 """
 
 from __future__ import annotations
@@ -176,8 +177,8 @@ def best_receiver(i, problem, state, link, distance, heaviest):
 
     Candidates are the clusters with an edge to i that are closer to spare capacity or, if none can
     be reached, all with spare capacity. k minimizes the growth of the value, or is -1 if there is
-    no candidate; the cost is relative to the fraction of the limit that i weighs. ``link`` is c
-    zeros, left zero. O(deg(i) + c).
+    no candidate; the cost is the change of the value, divided by the weight of i as a fraction of
+    the limit. ``link`` is c zeros, left zero. O(deg(i) + c).
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, count, _, _ = state
@@ -210,10 +211,10 @@ def best_receiver(i, problem, state, link, distance, heaviest):
 def lighten_clusters(problem, state, limits, link, distance, members, first, status, heap):
     """Move nodes from clusters that are too heavy towards spare capacity; return how many moved.
 
-    This is one round. ``members`` lists the nodes by cluster, those of k from ``first[k]`` on, and
-    ``distance`` is the distance of each cluster to one with spare capacity. Changes the state;
-    clusters on the path may become too heavy. Scratch: ``link`` (c,) and ``status`` (n,), zeros
-    left zero, and ``heap``.
+    This is one round. ``members`` lists the nodes by cluster, beginning at ``first[k]`` for cluster
+    k, and ``distance`` is the distance of each cluster to one with spare capacity. Changes the
+    state; clusters on the path may become too heavy. Scratch: ``link`` (c,) and ``status`` (n,),
+    zeros left zero, and ``heap``.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state
@@ -263,8 +264,9 @@ def lighten_clusters(problem, state, limits, link, distance, members, first, sta
 def filling_cost(i, k, problem, state, distance, lightest):
     """Return (cost, whether allowed) of moving node i to cluster k, which is too light.
 
-    The cost is relative to the fraction of the limit that i weighs. The move is allowed if the
-    cluster of i is closer to one with spare weight than k is, or can spare i itself. O(deg(i)).
+    The cost is the change of the value, divided by the weight of i as a fraction of the limit. The
+    move is allowed if the cluster of i is closer to one with spare weight than k is, or can spare i
+    itself. O(deg(i)).
     """
     node_weights = problem[3]
     labels, _, cluster_weights, count, _, _ = state

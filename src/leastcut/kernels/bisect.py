@@ -10,12 +10,11 @@ from leastcut.kernels.moves import mark_border, measure
 
 @kernel
 def grow_side(problem, order, target, labels, heap):
-    """Grow cluster 0 from a node until it weighs about ``target``; cluster 1 is the rest.
+    """Grow cluster 0 until it weighs about ``target``; cluster 1 is the rest.
 
-    Each step adds the node that increases the cut least, beginning with the first of ``order``, and
-    continues with the next of ``order`` when no edge leads on. Fills ``labels``; ``heap`` is two
-    arrays with one place per stored edge and per node. Returns the edges visited. O(edges (log
-    edges + degree)).
+    Each step adds the neighbor that increases the cut least; without neighbors, the next node of
+    ``order``. Fills ``labels``; ``heap`` is two arrays with one place per stored edge and per node.
+    Returns the edges visited. O(edges (log edges + degree)).
     """
     indptr, indices, weights, node_weights = problem
     keys, nodes = heap
@@ -25,8 +24,8 @@ def grow_side(problem, order, target, labels, heap):
     next_start = 0
     edges = 0
     while weight < target:
-        # 1. The next node: from the heap, which holds a node once per edge to the side, or the
-        #    order.
+        # 1. Take the next node from the heap, which holds a node once per edge to the side, or from
+        #    the order.
         if size > 0:
             i = nodes[0]
             size = pop(keys, nodes, size)
@@ -35,8 +34,7 @@ def grow_side(problem, order, target, labels, heap):
             next_start += 1
         else:
             break
-        # 2. Skip nodes on the side, and those that exceed the target by more than the gap that they
-        #    close.
+        # 2. Skip nodes on the side, and nodes that bring its weight farther from the target.
         if labels[i] == 0 or weight + node_weights[i] - target > target - weight:
             continue
         labels[i] = 0
@@ -59,12 +57,12 @@ def grow_side(problem, order, target, labels, heap):
 def split(problem, orders, weight, fewest, limits, chains, state, scratch, best):
     """Bisect a problem once for each row of ``orders``; return (best value, edges visited).
 
-    Side 0 grows from the first node of the row until it has the target weight; ``weight`` is that
-    and the offset of each side. FM search within ``limits`` improves it; ``chains`` is its patience
-    and its largest number of rounds. The best sides with at least ``fewest`` nodes each are written
-    to ``best``; the value is infinite if there are none. Changes ``state``. ``scratch``: two arrays
-    of 2 for moves, the five arrays of a chain, the heap of :func:`grow_side`, and n bytes and n
-    integers for the border.
+    Side 0 grows from the first node of the row until it has the target weight; ``weight`` is the
+    target and the offset of each side. FM search within ``limits`` improves it; ``chains`` is its
+    patience and its largest number of rounds. The best sides with at least ``fewest`` nodes each
+    are written to ``best``; the value is infinite if there are none. Changes ``state``.
+    ``scratch``: two arrays of 2 for moves, the five arrays of a chain, the heap of
+    :func:`grow_side`, and n bytes and n integers for the border.
     """
     indptr, indices, _, _ = problem
     labels, _, cluster_weights, count, _, _ = state

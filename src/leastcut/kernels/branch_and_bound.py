@@ -105,8 +105,7 @@ def branch(
     n, c = affinity.shape
     i = cursor[DEPTH]
     # Invariant: nodes 0..i-1 are assigned, row i of ``boundary`` and ``cluster_weights`` has their
-    # sums, and the affinities of later nodes are those to their clusters, apart from the one tried
-    # for i.
+    # sums, and the affinities of later nodes are to their clusters, except the cluster tried for i.
     for _ in range(max_visits):
         # 1. Remove node i from the last cluster tried.
         if labels[i] >= 0:
@@ -157,15 +156,15 @@ def branch(
         boundary[i + 1, k] = boundary[i, k] + added
         cluster_weights[i + 1, k] = cluster_weights[i, k] + node_weights[i]
         labels[i] = k
-        # Each edge has its own entry in ``saved``, so no deeper node overwrites it.
+        # ``saved`` has an entry per edge, so no deeper node overwrites it.
         for p in range(indptr[i], indptr[i + 1]):
             saved[p] = affinity[indices[p], k]
             affinity[indices[p], k] += weights[p]
 
-        # 4. If every later node must be a cluster of its own, the partition is complete.
+        # 4. If every later node must be a single cluster, the partition is complete.
         if c - n_open == n - i - 1:
-            # Later nodes add their affinities to the existing clusters, and have all their own
-            # edges cut.
+            # Later nodes add their affinities to the boundaries of existing clusters, and all their
+            # edges are cut.
             value = 0.0
             for other in range(n_open):
                 total = boundary[i + 1, other]

@@ -38,7 +38,7 @@ def search_clusters(graph, priced, order, margin, progress, work):
 
     ``graph`` is as in ``minimum_cut``; ``priced``: the weights b, prices λ and t; ``order``: the
     nodes as roots. ``progress``: ``level`` (1,), the smallest reduced cost so far: the search
-    proves that no cluster costs less than ``level[0] − margin``; ``found`` (most, n), the clusters
+    proves that no cluster costs less than ``level[0] − margin``; ``clusters`` (most, n), the sets
     that lowered it; and ``cursor`` (4,), zeros at first except for the number of subproblems
     allowed. A further call continues from there. Returns whether the proof is complete. ``work``:
     the scratch of ``minimum_cut``, then w, z, linear, inside, lower, upper (n,), and the stack:
@@ -102,7 +102,7 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
     the node, the initial tangent, and where to split the range.
     """
     nodes, prices, t = priced
-    level, found, cursor = progress
+    level, clusters, cursor = progress
     scratch, w_terms, z_terms, linear, inside, lower, upper, fixed, ranges = work
     n = nodes.shape[0]
     mu = level[0] - margin
@@ -129,9 +129,9 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
                     if inside[graph[1][p]] == 0:
                         boundary += graph[2][p]
         if boundary / weight - price < level[0] - margin:
-            if cursor[N_FOUND] < found.shape[0]:
+            if cursor[N_FOUND] < clusters.shape[0]:
                 for i in range(n):
-                    found[cursor[N_FOUND], i] = inside[i]
+                    clusters[cursor[N_FOUND], i] = inside[i]
                 cursor[N_FOUND] += 1
             level[0] = boundary / weight - price
             mu = level[0] - margin
@@ -167,8 +167,7 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
         if expected < 0.0 or expected - best <= CLOSE * abs(best):
             break
 
-    # 4. Branch where the loss is larger: that of the chord in the range, or of the tangent between
-    #    sets.
+    # 4. Branch on the larger loss: by the chord in the range, or by the tangent between sets.
     if not has_lower:
         z_low, w_low = z_up, w_up
         for i in range(n):

@@ -48,7 +48,7 @@ def aggregate(problem, inverse, labels, order, most_nodes, max_weight, aggregate
             ):
                 best = j
                 best_score = score
-        # No neighbor to join: i is an aggregate of its own, which later nodes may join.
+        # No neighbor to join: i is a single aggregate, which later nodes may join.
         if best < 0:
             aggregate_of[i] = i
             size[i] = 1
@@ -121,7 +121,7 @@ def propagate(
     current aggregate. Nodes start..stop-1 of ``span``, which ``order`` has at these positions, are
     aggregated as if there were no others. Ends after ``most_rounds`` rounds, when few nodes move,
     or when ``fewest_aggregates`` are left. Fills ``aggregate_of``; ``sums`` are the weight of every
-    aggregate, on entry that of its node, and its number of nodes; ``scratch`` is n zeros, left
+    aggregate, on entry the node weights, and its number of nodes; ``scratch`` is n zeros, left
     zero, and n integers. O(edges) per round.
     """
     indptr, indices, weights, node_weights = problem
@@ -129,7 +129,7 @@ def propagate(
     link, touched = scratch
     start, stop = span
     n = stop - start
-    # Until the end ``aggregate_of`` is the index of the node that an aggregate began with.
+    # Until the end ``aggregate_of`` is the node that an aggregate began with.
     for i in range(start, stop):
         aggregate_of[i] = i
         size[i] = 1
@@ -187,9 +187,9 @@ def propagate(
 def aggregate_pairs(source, target, most_merges, aggregate_of, size):
     """Merge the end points of the listed edges in order, up to ``most_merges`` times.
 
-    A node takes part in one merge only, unless that leaves less than half as many merges, as in
-    stars: then further nodes join existing aggregates. Fills ``aggregate_of`` and, for roots,
-    ``size``. O(nodes + edges).
+    Each node takes part in one merge. If that gives less than half of ``most_merges``, as in stars,
+    single nodes then join existing aggregates. Fills ``aggregate_of`` and, for roots, ``size``.
+    O(nodes + edges).
     """
     for i in range(aggregate_of.shape[0]):
         aggregate_of[i] = i
@@ -228,10 +228,10 @@ def aggregate_pairs(source, target, most_merges, aggregate_of, size):
 
 @kernel
 def number_aggregates(aggregate_of, parent, first):
-    """Number the aggregates in the order of their roots; return how many there are.
+    """Number the aggregates in the order of their roots, and return their number.
 
-    Fills ``parent``, the number of every node's aggregate, and ``first``, where the nodes of each
-    aggregate begin in a list of all nodes by aggregate (one entry more than aggregates). O(n).
+    Fills ``parent``, the number of every node's aggregate, and ``first``, the start of each
+    aggregate in a list of all nodes by aggregate (one entry more than aggregates). O(n).
     """
     n = aggregate_of.shape[0]
     n_aggregates = 0
@@ -241,7 +241,7 @@ def number_aggregates(aggregate_of, parent, first):
             parent[i] = n_aggregates
             n_aggregates += 1
     # 2. Every node takes the number of its root and is counted one place further on, so that the
-    #    cumulative sums are where aggregates begin.
+    #    cumulative sums are the starts of the aggregates.
     first[: n_aggregates + 1] = 0
     for i in range(n):
         parent[i] = parent[aggregate_of[i]]
@@ -257,8 +257,8 @@ def list_members(parent, first, node_weights, members, coarse_node_weights):
 
     ``coarse_node_weights`` must be zero; ``first`` is used as a counter and restored. O(n).
     """
-    # A counting sort: first[r] is where the next node of aggregate r goes, and ends where aggregate
-    # r + 1 begins. The nodes of an aggregate stay in order.
+    # A counting sort: first[r] is the place of the next node of aggregate r, and in the end the
+    # start of aggregate r + 1. The nodes of an aggregate stay in order.
     for i in range(parent.shape[0]):
         r = parent[i]
         members[first[r]] = i

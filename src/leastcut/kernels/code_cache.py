@@ -1,11 +1,11 @@
-"""A cache of compiled kernels on disk, whose failure costs at most a recompilation.
+"""A disk cache of compiled kernels, whose failure costs at most a recompilation.
 
 Numba's own cache executes whatever its folder contains: a truncated file or a full disk makes every
 call fail until somebody deletes the file, a kernel keeps old code of another kernel inlined into
 it, and a file planted by another user is unpickled, that is, executed. In this cache
 
 - a file name identifies the kernel, the argument types and the CPU, and a file begins with a digest
-  of what was compiled and one of its content. An outdated file is replaced, and a damaged one
+  of the sources and a digest of its content. An outdated file is replaced, and a damaged one
   recompiled, with one warning;
 - a folder and a file are used only if nobody but the user, or root, can write to them or replace
   them. Otherwise kernels are compiled in memory, with one warning, or the file is replaced.
@@ -146,7 +146,7 @@ class CodeCache:
         return _digest(sources, repr((versions, self._function.__code__.co_code, bound)).encode())
 
     def _read(self, signature: Any, target: Any) -> bytes | None:
-        """Return the cached data, or None if there is none or it is outdated.
+        """Return the cached data, or None if it is missing or outdated.
 
         Raises ValueError if the file is damaged.
         """
@@ -217,7 +217,7 @@ def _is_owned(status: os.stat_result, *, sticky: bool) -> bool:
 
 @cache
 def _has_others(group: int) -> bool:
-    """Return whether a group is more than the private group that many systems give each user."""
+    """Return whether a group may have members other than the user."""
     import grp
     import pwd
 
@@ -230,7 +230,7 @@ def _has_others(group: int) -> bool:
 
 
 def _user_caches() -> list[Path]:
-    """Return the user's cache folder as a list, which is empty if there is none."""
+    """Return a list of the user's cache folder, empty if it is unknown."""
     if sys.platform == "win32":
         folder = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
     elif sys.platform == "darwin":

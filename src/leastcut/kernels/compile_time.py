@@ -22,9 +22,9 @@ LINE = (
 
 
 class CompileTime:
-    """Sums up the time that Numba compiles, and reports once when it becomes long.
+    """The time that Numba has spent compiling; reported once, when it becomes long.
 
-    Numba compiles one kernel at a time, and the kernels it calls within that time.
+    Compilations are nested: a kernel compiles the kernels it calls.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """Exchanges of nodes between clusters under cannot-link constraints.
 
-A node cannot move to a cluster that holds a node it must be separated from, which in turn cannot
-move to the cluster of the first: single moves get stuck, and with two clusters they always do. Two
-compound moves remain possible and violate no pair:
+A node cannot move to a cluster with a node it must be separated from, nor can that node move to its
+cluster: single moves get stuck, with two clusters always. Two compound moves remain possible and
+violate no pair:
 
 - Ejection: node i moves to cluster k after its conflicting nodes there moved to third clusters.
 - Kempe chain: let i be in cluster a. The nodes reached from i along pairs within clusters a and k
@@ -95,7 +95,7 @@ def move_with_ejections(i, k, problem, state, cannot_link, scratch):
         saved[1, q] = cluster_weights[q]
         saved[2, q] = ratio[q]
         before += ratio[q]
-    # 1. Move each conflicting node of k to its best cluster, which is not that of i, as i is there.
+    # 1. Move each conflicting node of k to its best cluster, other than the cluster of i.
     n_moved = 0
     is_possible = True
     for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
@@ -154,7 +154,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
         i = nodes[s]
         a = labels[i]
         for p in range(pair_indptr[i], pair_indptr[i + 1]):
-            # 1. Candidate clusters are those of the nodes that i must be separated from.
+            # 1. The candidates are the clusters of nodes that i must be separated from.
             k = labels[pair_indices[p]]
             if tried[k] == s + 1:
                 continue
@@ -176,7 +176,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
             edges += pair_indptr[i + 1] - pair_indptr[i] + size
             if size == 0 or (n_a == count[a] and n_k == count[k]):
                 continue
-            # 4. Move its nodes, beginning with a cluster that is not emptied by that.
+            # 4. Move its nodes, beginning with a cluster that this does not empty.
             before = ratio[a] + ratio[k]
             old_a = boundary[a], cluster_weights[a]
             old_k = boundary[k], cluster_weights[k]

@@ -20,7 +20,7 @@ from leastcut.kernels.moves import HEAVY, TOLERANCE, set_sums
 WIDEST, NARROWED = 4.0, 4
 """The weight of the first strip beyond the spare capacity, as a multiple of the spare capacity of a
 cluster of average weight, and the number of times that the strip is narrowed. The weight is halved
-each time, and 0 at last, until the result is within the limits and better."""
+each time, and is 0 in the last strip, until the result is within the limits and better."""
 
 MOST_NODES = 20_000
 """The largest number of nodes of a strip on either side, as a flow cannot be interrupted: the
@@ -76,8 +76,9 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
 
     ``sides`` are the two clusters a and b. ``strip`` is indptr, indices, weights, reverse, as for
     :func:`minimum_cut`. ``sums`` are ``bias``, the weight of a node's edges into the rest of b
-    minus that into the rest of a, and ``third``, that of its edges into other clusters. ``local``
-    gets the position of a node in the list; ``next_edge`` is one integer per node. O(their edges).
+    minus the weight of its edges into the rest of a, and ``third``, the weight of its edges into
+    other clusters. ``local`` gets the position of a node in the list; ``next_edge`` is one integer
+    per node. O(their edges).
     """
     indptr, indices, weights, _ = problem
     a, b = sides
@@ -86,7 +87,7 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
     m = nodes.shape[0]
     for q in range(m):
         local[nodes[q]] = q
-    # 1. Where the edges of every node begin, and the weight of edges that leave the strip.
+    # 1. Compute the row starts, and the weight of edges that leave the strip.
     to[0] = 0
     for q in range(m):
         i = nodes[q]
@@ -137,7 +138,7 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
     strips beyond the spare capacity; the last result is whether a narrower strip could help.
     Changes the state only if that lowers the value within the limits. ``scratch``: ``nodes`` and
     ``local``; the ``strip`` and the sums of :func:`strip_graph`, and costs; marks, zeros left zero,
-    zeros for :func:`minimum_cut`, and its result; its own scratch.
+    zeros for :func:`minimum_cut`, and its result; its scratch.
     """
     node_weights = problem[3]
     labels, boundary, cluster_weights, count, ratio, _ = state
@@ -165,8 +166,9 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
     graph = to[: m + 1], neighbors[:stored], capacity[:stored], reverse[:stored]
     _, edges = minimum_cut(graph, costs[:m], fixed[:m], inside[:m], flow)
     edges += STRIP_VISITS * stored
-    # 4. The change of the edges between both, of those from a into third clusters, and of the
-    #    weight and number of nodes of a. Each edge of the strip is visited from both ends.
+    # 4. Compute the change of the edges between both clusters, of the edges from a into third
+    #    clusters, and of the weight and number of nodes of a. Each edge of the strip is visited
+    #    from both ends.
     between = 0.0
     outward = 0.0
     weight = 0.0
@@ -220,8 +222,8 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
 def refine_borders(problem, state, limits, pairs, listed, marks, work, scratch):
     """Improve the borders of pairs of clusters; return (decrease, improved, edges, next pair).
 
-    ``pairs`` (m, 2) are adjacent clusters; ``listed`` is the border nodes by cluster, and where
-    those of each begin. ``marks``: pairs without an ``active`` cluster are skipped, and ``changed``
+    ``pairs`` (m, 2) are adjacent clusters; ``listed`` is the border nodes by cluster, and the start
+    of each cluster. ``marks``: pairs without an ``active`` cluster are skipped, and ``changed``
     gets 1 for clusters that change. ``work`` is the first pair, and the largest number of edges to
     visit. Changes the state.
     """

@@ -99,8 +99,8 @@ def fm_search(
         for q in range(length - 1, best_length - 1, -1):
             i = trail[q]
             k = origin[q]
-            # The state is the one just after this move, and e, s_a and s_k those of the reverse
-            # move. The partitions on the way back occurred before, none with an empty cluster.
+            # The state is as just after this move; e, s_a and s_k are for the reverse move. The
+            # partitions on the way back occurred before, none with an empty cluster.
             total, link_a, link_k = node_links(i, k, problem, labels)
             apply_move(i, k, total, link_a, link_k, node_weights, state)
         decrease -= lowest

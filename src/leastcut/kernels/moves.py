@@ -111,7 +111,7 @@ def sum_links(i, problem, labels, scratch):
 
 @inlined
 def add_links(i, problem, labels, link):
-    """Add node i's edges to ``link`` by cluster, including its own, and return e. O(deg(i))."""
+    """Add node i's edges to ``link`` by cluster, including its cluster, and return e. O(deg(i))."""
     indptr, indices, weights, _ = problem
     total = 0.0
     for p in range(indptr[i], indptr[i + 1]):
@@ -314,8 +314,8 @@ def local_search(
         apply_move(i, k, total, link_a, link_k, node_weights, state)
         decrease -= change
         moves += 1
-        # The best moves of the neighbors have changed. So have, through the two ratios, those of
-        # other nodes, which the next call examines: queueing all of them would cost O(n) per move.
+        # The best moves of the neighbors have changed. The two ratios also change best moves of
+        # other nodes, which the next call examines: queueing them here would cost O(n) per move.
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] != i:
                 n_queued = enqueue(indices[p], queue, head, n_queued, queued)

@@ -44,7 +44,7 @@ def number_by_locality(indptr, indices, block, order, new_number, is_done):
             while new_number[first] >= 0:
                 first += 1
             seed = first
-        # 2. It adds neighbors of its nodes until it is full or there are none.
+        # 2. It adds neighbors of its nodes until it is full or none is left.
         stop = min(size + block, n)
         head = size
         new_number[seed] = size

@@ -57,16 +57,15 @@ def sweep(scores, node_weights, labels, score_sums, cluster_weights, count, term
         if count[a] == 1 or remaining <= 0.0:
             continue
         row = scores[i]
-        # The paper's δ_ij: the gain in the term of k from containing i, for other clusters by
-        # adding i, for its own by not removing i. The best move adds δ_i,best − δ_i,a ≥ 0.
+        # The paper's δ_ij: how much i adds to the term of k, by joining another cluster or by
+        # staying in a. The best move adds δ_i,best − δ_i,a ≥ 0.
         for k in range(c):
             gain[k] = (score_sums[k] + row[k]) / sqrt(cluster_weights[k] + b) - term[k]
         gain[a] = term[a] - (score_sums[a] - row[a]) / sqrt(remaining)
+        # Conditional moves instead of branches, as the best cluster is unpredictable.
         best, top = 0, gain[0]
         for k in range(1, c):
-            value = gain[
-                k
-            ]  # conditional moves instead of branches, as the best cluster is unpredictable
+            value = gain[k]
             best = k if value > top else best
             top = value if value > top else top
         # 3. Move i, and update the terms of the two clusters, O(1).

@@ -4,7 +4,7 @@ Points are stored in blocks of ``LANES``, coordinate by coordinate, so that the 
 are computed together. Nodes are numbered as in a heap: the root is 1, the children of v are 2v and
 2v + 1, and the leaves are the last ``n_leaves``, a power of two. With B blocks in all, node j of
 the level of 2^t nodes holds the blocks ⌊Bj / 2^t⌋ to ⌊B(j + 1) / 2^t⌋ − 1, so a leaf holds one or
-two, and where a node begins is computed, not stored.
+two, and the start of a node is computed, not stored.
 
 ``tree`` is the tuple of
 
@@ -170,8 +170,8 @@ def list_nearest(tree, queries, start, stop, indices, squared, scratch):
     If ``queries`` is empty, the queries are the points at the positions start..stop-1, each without
     itself. Fills the rows of ``indices`` and ``squared``, for a point the row of its sample index;
     there must be enough points for a row. ``scratch``: a query, the distances of a block (2,
-    LANES), a stack of nodes and one of their distances, of two more entries than levels, and a row
-    of each list. Returns the number of nodes visited.
+    LANES), a stack of nodes and one of their distances, with two more entries than levels, and a
+    row of each list. Returns the number of nodes visited.
     """
     blocks, numbers, boxes, first = tree
     query, sums, nodes, distances, row_indices, row_squared = scratch
