@@ -6,7 +6,7 @@ which is exact; a cannot-link is Z_ij = 0 in the relaxation. The search is best 
 1. Select the open subproblem with the smallest bound, and propagate its links.
 2. If it has few partitions, enumerate them; if it has none, close it.
 3. Otherwise raise its bound, starting from the multipliers of its parent, until it reaches the best
-   known value, which closes the subproblem, or is not expected to do so soon.
+   known value, which closes the subproblem, or is not expected to reach it soon.
 4. Round the relaxed solution to a partition, which may be the best so far.
 5. Add the links that the multipliers prove for every better partition, and propagate them. If this
    contracts nodes, continue with 3.
@@ -48,7 +48,7 @@ CERTAIN = 1.0 - 1e-9  # fraction of a rise that proves a link; the rest covers r
 class Subproblem:
     """A bound, links, and the relaxation of the subproblem or of its parent.
 
-    ``merged`` maps each group of the parent to a group here.
+    ``merged`` maps each group of the parent to a group of the subproblem.
     """
 
     bound: float
@@ -219,7 +219,7 @@ class BranchAndBound:
     def _with_proven_pairs(
         self, decisions: Decisions, relaxation: SemidefiniteBound
     ) -> Decisions | None:
-        """Return the links of every better partition of a subproblem; None if there is none."""
+        """Return the links of every better partition of a subproblem; None if none exists."""
         c, value = self._incumbent.n_clusters, self._incumbent.value
         weights = np.bincount(decisions.groups, self._problem.node_weights)
         fixed: Decisions | None = decisions
@@ -308,5 +308,5 @@ def proven_must_links(bound: SemidefiniteBound, value: float) -> np.ndarray:
 
 
 def _heaviest(weights: np.ndarray, n_clusters: int) -> float:
-    """Return the largest possible weight of a cluster, as each other cluster has a node."""
+    """Return the largest possible weight of a cluster, given that the others are not empty."""
     return float(weights.sum() - np.sort(weights)[: n_clusters - 1].sum())

@@ -21,7 +21,7 @@ from leastcut.results import Partition
 from leastcut.seeds import RandomState
 from leastcut.validation import check_labels, check_number, number_by_appearance
 
-SEARCH_FRACTION = 0.1  # of the time limit, for the search that precedes the proof
+SEARCH_FRACTION = 0.1  # of the time limit is for the search before the proof
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 ProofCallback = Callable[[ProofProgress], object]
@@ -74,14 +74,13 @@ def certify(
         raises an error.
     isolated : {"error", "ignore"}, default="error"
         How to treat nodes without edges, whose weight is zero in the normalized cut: raise an
-        error, or exclude them. Value and bound are then those of the other nodes and their
-        clusters.
+        error, or exclude them. Value and bound then refer to the other nodes and their clusters.
 
     Returns
     -------
     Partition
-        The given labels, or better ones if any were found. No partition into the same number of
-        clusters has a cut value below its ``lower_bound``, which accounts for rounding errors;
+        The given labels, or better ones found during the proof. No partition into the same number
+        of clusters has a cut value below its ``lower_bound``, which accounts for rounding errors;
         ``gap`` is the relative difference to the cut value.
 
     See Also
@@ -92,8 +91,8 @@ def certify(
 
     Notes
     -----
-    The bound is that of a semidefinite relaxation with inequalities that hold for every partition
-    or, beyond 600 nodes, of dual prices of nodes if these give a larger one. If a gap remains,
+    The bound comes from a semidefinite relaxation with inequalities that hold for every partition
+    or, beyond 600 nodes, from dual prices of nodes if this bound is larger. If a gap remains,
     problems of up to 1,000 nodes are solved by branch and bound on pairs of nodes. Memory is O(n²),
     about 4 GiB at 15,000 nodes. Larger graphs are bounded by dual prices, in O(n + edges) memory,
     or by the sum of the smallest eigenvalues.
@@ -153,8 +152,8 @@ def certify_graph(
 ) -> Partition:
     """Search for better labels of a graph, and certify the best.
 
-    Isolated nodes without weight are excluded: value and bound refer to the others, in as many
-    clusters as ``labels`` has for them.
+    Isolated nodes without weight are excluded: value and bound refer to the other nodes, in the
+    number of clusters that they have in ``labels``.
     """
     budget = budget or Budget()
 
@@ -208,12 +207,12 @@ def certify_problem(
     budget = budget or Budget()
     # Values near the limits of double precision are scaled by powers of two.
     scaled = problem.within_range()
-    up = _power(scaled) - _power(problem)
+    up = _exponent_difference(scaled) - _exponent_difference(problem)
     bound = 0.0 if partition.lower_bound is None else float(np.ldexp(partition.lower_bound, up))
     proof = Proof(scaled, n_clusters, partition.labels, gap, bound)
 
     def proven(value: float) -> float:
-        # For a completed proof the value itself; underflow is rounded down.
+        # After a completed proof the bound is the value; underflow is rounded down.
         if proof.bound == proof.value:
             return value
         return max(float(np.ldexp(proof.bound, -up)) - (SMALLEST if up else 0.0), 0.0)
@@ -233,7 +232,7 @@ def certify_problem(
     return Partition(number_by_appearance(proof.labels), value, proven(value))
 
 
-def _power(problem: Problem) -> int:
-    """Return the exponent of the largest edge weight minus that of the largest node weight."""
+def _exponent_difference(problem: Problem) -> int:
+    """Return the exponent of the largest edge weight, minus that of the largest node weight."""
     edge = float(problem.graph.weights.max(initial=0.0))
     return int(np.frexp(edge)[1]) - int(np.frexp(problem.node_weights.max())[1])

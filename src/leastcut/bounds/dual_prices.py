@@ -15,8 +15,8 @@ one variable per node instead of one per pair of nodes.
 3. The prices are changed as little as possible so that no known set is cheaper
    (``kernels.cheapest_cluster.update_prices``), and step 2 is repeated.
 
-If clusters are well separated, the search is fast even for thousands of nodes. If they are not, or
-differ a lot in size, it is abandoned and the bound stays as it is.
+If clusters are well separated, the search is fast even for thousands of nodes. Otherwise, or if
+their sizes differ a lot, it is abandoned and the bound does not change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import contracted_by_labels
 
 GROUPS = 200  # approximate number of groups in the problem of the initial prices
-SEMIDEFINITE_FRACTION = 0.25  # of the remaining time for the initial prices
+SEMIDEFINITE_FRACTION = 0.25  # of the remaining time is for the initial prices
 MARGIN = 1e-8  # reduced cost that is ignored, relative to the mean cost of a cluster
 # Subproblems after which a search is abandoned: initially, and per completed root.
 INITIAL_SUBPROBLEMS, SUBPROBLEMS_PER_ROOT = 200, 20
@@ -100,7 +100,7 @@ class DualPriceBound:
             if (key := np.packbits(inside).tobytes()) not in self._rows:
                 self._rows[key] = self._row(inside.astype(bool))
         self._update_prices(budget)
-        # The update may leave a violation of a known set, which is found again, and shrinks.
+        # The update may leave a smaller violation of a known set, which the next search finds.
         return len(self._rows) > n_known or self.bound > before
 
     def _first_prices(self, budget: Budget) -> tuple[np.ndarray, float]:
@@ -120,7 +120,7 @@ class DualPriceBound:
         fractions = problem.node_weights / grouped.node_weights[group]
         mean_cost = self._value / c
         prices, level = prices[group] * fractions / mean_cost, level / mean_cost
-        # Neither a union of two clusters nor that of all may be cheaper.
+        # Neither a union of two clusters nor the union of all may be cheaper.
         level = max(level, self._saved_by_a_union(), c / (c - 1))
         return self._tight(prices, level), level
 
@@ -196,8 +196,8 @@ class DualPriceBound:
     def _row(self, inside: np.ndarray) -> Row:
         """Return a set's constraint on prices: nodes, their signs, multiples of μ, and the rest.
 
-        Known clusters of which the set contains most of the weight are replaced by their cost less
-        μ, the sum of their prices, so that only nodes in the symmetric difference remain.
+        Known clusters of which the set contains most of the weight are replaced by their cost minus
+        μ, which is the sum of their prices, so that only nodes in the symmetric difference remain.
         """
         labels, nodes, graph = self._labels, self._nodes, self._graph
         held = np.bincount(labels[inside], nodes[inside], minlength=self._n_clusters)

@@ -13,7 +13,7 @@ from leastcut.results import Partition
 from leastcut.validation import check_count, check_n_clusters, number_by_appearance
 
 OPTIMAL = 1e-6  # gap below which a partition counts as optimal
-SEARCH_FRACTION = 0.2  # of the time limit, for the search that precedes the proof
+SEARCH_FRACTION = 0.2  # of the time limit is for the search before the proof
 
 
 def exact_partition(
@@ -37,11 +37,11 @@ def exact_partition(
     cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), default="normalized"
         The name of a cut, or a positive weight for every node.
     max_partitions : int, default=2**28
-        Largest number of partitions that are enumerated, by branch and bound. Graphs with more
-        partitions, or with so many nodes that an enumeration would take longer than this many
-        partitions of a small graph, are proven by relaxations instead. By default up to 29 nodes in
-        2 clusters, 19 in 3, 16 in 4, 14 in any number, and up to 750 in one cluster less are
-        enumerated, usually in fractions of a second, at worst in half a minute.
+        Largest number of partitions that are enumerated, by branch and bound. Optimality is proven
+        by relaxations instead if a graph has more partitions, or if their enumeration could take
+        more steps than this number allows. By default up to 29 nodes in 2 clusters, 19 in 3, 16 in
+        4, 14 in any number, and up to 750 in one cluster less than nodes are enumerated, usually in
+        fractions of a second, at worst in half a minute.
     time_limit : float, optional
         Seconds after which a proof by relaxations ends with an error. Enumeration is not limited,
         but can be interrupted.

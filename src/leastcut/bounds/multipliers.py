@@ -67,8 +67,8 @@ class Multipliers(NamedTuple):
     def split(self, old_root: np.ndarray, new_root: np.ndarray, old_of: np.ndarray) -> Multipliers:
         """Return the multipliers of split groups; ``old_of``, ascending, maps parts to groups.
 
-        Pairs within one old group have none. A star of a group is the sum over the parts of its
-        center, and the weighted mean over those of a leaf.
+        Pairs within one old group have none. A star of a group becomes the sum over the parts of
+        its center, and the weighted mean over the parts of each leaf.
         """
         ratio = new_root / old_root[old_of]
         pairs = self.pairs[np.ix_(old_of, old_of)] * ratio * ratio[:, None]

@@ -22,9 +22,9 @@ from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
 from leastcut.validation import number_by_appearance
 
-LARGEST_SEMIDEFINITE = 15_000  # nodes for it: the proof factorizes an n × n matrix, 4 GiB here
-SEMIDEFINITE_FIRST = 600  # nodes up to which it is the first bound: it takes seconds, and is tight
-PRICE_FRACTION = 0.6  # of the remaining time for dual prices, in case they prove nothing
+LARGEST_SEMIDEFINITE = 15_000  # nodes: the proof factorizes an n × n matrix, 4 GiB
+SEMIDEFINITE_FIRST = 600  # nodes; up to this number it is the first bound: tight, in seconds
+PRICE_FRACTION = 0.6  # of the remaining time is for dual prices, as they may prove nothing
 EARLY_BRANCHING = 150  # nodes up to which branching is cheap enough to replace slow progress
 # A bound is slow if, at its pace over PACE_ROUNDS, SOON rounds do not reach the target.
 PACE_ROUNDS, SOON = 6, 100
@@ -88,7 +88,7 @@ class RisingBound(Protocol):
 
 
 class BoundFactory(NamedTuple):
-    """Creates a bound, given the previous bounds and a budget, of which it gets a fraction."""
+    """Creates a bound from the previous ones, with a fraction of the budget."""
 
     make: Callable[[list[RisingBound], Budget], RisingBound]
     fraction: float = 1.0

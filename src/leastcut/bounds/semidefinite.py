@@ -33,10 +33,10 @@ from leastcut.kernels.star_inequalities import LEAVES, project_on_star_inequalit
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
-SMALLEST_SCALE = 1e-280  # of the entries of A; smaller ones may be inaccurate
+SMALLEST_SCALE = 1e-280  # of the entries of A; below, they may be inaccurate
 TINY = float(np.finfo(np.float64).tiny)
 
-# Large problems: multipliers are for pairs of groups of nodes until groups are split to nodes.
+# Large problems: multipliers are for pairs of groups of nodes, until groups are split into nodes.
 LARGEST_DENSE = 3000  # nodes up to which every pair eventually has a multiplier
 INITIALLY_DENSE = 1000  # nodes up to which every pair has one from the start
 GROUPS, MOST_GROUPS = 600, 2000  # initial groups, and the limit for splitting
@@ -47,7 +47,7 @@ SPLIT_SPREAD = 1e-3  # smallest spread of a group that is split, in units of c /
 MOST_GROWTH = 2.0  # growth factor of the number of stars by a split; the smallest are dropped
 SLOW = 0.005  # relative rise of the bound in three proofs below which groups become nodes
 
-# Time of a proof divided by n³: an initial guess, then that of the last proof in this process.
+# Time of a proof divided by n³: initially a guess, then measured in the last proof of this process.
 SECONDS = {DenseSpace: 3e-10, GroupedSpace: 6e-11}
 SMALL = 300  # problems with fewer nodes take about as long as with this many
 RESERVED = 1.3  # time reserved for a proof, as a multiple of its estimate
@@ -60,7 +60,7 @@ VIOLATED = 2e-3  # smallest violation of a star that is added, in units of c / r
 BALANCE = 2.0  # ratio of the residuals beyond which ρ is changed
 RHO_STEP = 2.0  # ρ changes by the fourth root of the ratio, at most by this factor
 BALANCE_EVERY = 5  # initial number of steps between two changes of ρ
-BALANCE_LATER = 20  # later, changes are 1 / BALANCE_LATER of all steps apart
+BALANCE_LATER = 20  # later, the interval is 1 / BALANCE_LATER of all steps so far
 CONVERGED = 1e-7  # convergence: both residuals, relative to Z and N
 # A bound has stalled if it rose by less than this fraction of the value in this many rounds.
 NOTICEABLE, STALLED = 1e-5, 20
@@ -84,7 +84,7 @@ class SemidefiniteBound:
         The bound of ``multipliers``; ``bound`` may be larger, from a parent or from eigenvalues.
     similarity : ndarray of shape (n, n)
         The last Z, which is near √(b_i b_j) / b(C) if the relaxation has i and j in one cluster C.
-        Of groups for a large problem, and empty for a trivial one.
+        Its rows are groups for a large problem; it is empty for a trivial one.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class SemidefiniteBound:
 
     @property
     def multipliers(self) -> Multipliers:
-        """The multipliers that prove ``proven``, in units of the problem; none if of groups."""
+        """The multipliers that prove ``proven``, in units of the problem; none for groups."""
         if not self._open or not self._is_dense:
             return no_multipliers(self.problem.n_nodes)
         return self._best.scaled(self._scale)
@@ -266,7 +266,8 @@ class SemidefiniteBound:
         """Split the groups of largest spread, and return how many.
 
         If few are worth splitting, the bound hardly rises and there are not too many nodes, all
-        groups are replaced by their nodes, if there is time for some steps besides ``reserved``.
+        groups are replaced by their nodes, if there is time for some steps in addition to
+        ``reserved``.
         """
         old_root, n = space.root, self.problem.n_nodes
         most = min(int(SPLIT_FRACTION * old_root.size) + 1, MOST_GROUPS - old_root.size)
@@ -287,7 +288,7 @@ class SemidefiniteBound:
         ):
             self._step_seconds = self._proof_seconds = seconds
             self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
-            # Parts are numbered by group: first the nodes in that order, then in their own.
+            # Nodes are parts, which ``split`` numbers by group; ``permuted`` restores their order.
             order = np.argsort(space.group, kind="stable")
             roots = space.root, self._space.root[order]
             split = self._multipliers.split(*roots, space.group[order])

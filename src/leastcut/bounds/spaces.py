@@ -37,7 +37,7 @@ from leastcut.spectral.eigensolvers.dense import eigenpairs
 SPARE_PAIRS = 8  # eigenpairs computed beyond those used in the last step
 SPARE_VECTORS = 12  # vectors of a filtered block beyond those used in the last step
 DEGREE = 12  # degree of the filter in a step, which starts from the block of the last step
-PROOF_DEGREE, PROOF_FILTERS = 25, 4  # before a proof, for accurate vectors
+PROOF_DEGREE, PROOF_FILTERS = 25, 4  # of the filter before a proof, which needs accurate vectors
 HEAVIEST_GROUP = 2.0  # largest weight of a group, as a multiple of the mean
 
 
@@ -65,7 +65,7 @@ class DenseSpace:
 def nearest_spectral(
     matrix: np.ndarray, unit: np.ndarray, n_clusters: int, guess: int
 ) -> tuple[np.ndarray, int]:
-    """Return the nearest matrix in the Frobenius norm, and its number of eigenpairs besides u.
+    """Return the nearest matrix in the Frobenius norm, and its number of eigenpairs without u.
 
     On the complement of u the eigenvectors stay, and eigenvalues w become clip(w − θ, 0, 1), where
     θ is chosen so that they sum to c − 1. Eigenpairs below θ are not needed: ``guess`` is the
@@ -153,7 +153,7 @@ class GroupedSpace:
         return old_of
 
     def reset_last(self, N: np.ndarray, penalty: float) -> None:
-        """Use N as that of the last step too, after groups were split."""
+        """Use N for the last step too, after groups were split."""
         self._last = N.copy(), penalty
 
     def _project(self, block: np.ndarray) -> np.ndarray:

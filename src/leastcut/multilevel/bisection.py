@@ -83,7 +83,7 @@ def _split(
 ) -> tuple[np.ndarray, int]:
     """Return a side for every node, and the work.
 
-    Side s will be split into ``numbers[s]`` clusters, and has at least as many nodes.
+    Side s will be split into ``numbers[s]`` clusters, and has at least that many nodes.
     """
     n, weights, count = problem.n_nodes, problem.node_weights, sum(numbers)
     total = float(weights.sum())

@@ -5,11 +5,11 @@ inside an aggregate are never cut, so a partition of the coarse problem has the 
 corresponding partition of the fine problem.
 
 A coarsening rule is a function ``(problem, rng, target_weight, parts, n_threads) -> aggregates``.
-``aggregates[i]`` is the aggregate id of node i: a node of the aggregate, whose own id is itself.
-``target_weight`` is the average weight of a node on the smallest level; an aggregate of several
-nodes weighs at most :data:`MOST_TARGETS` times as much. Nodes of different ``parts`` (an array, or
-None) are never aggregated. The result does not depend on the number of threads. To add a rule,
-write a function and add it to :data:`COARSENING_RULES`; efforts refer to rules by name.
+``aggregates[i]`` is the id of the aggregate of node i: its root, a node r with ``aggregates[r] ==
+r``. ``target_weight`` is the average weight of a node on the smallest level; an aggregate of
+several nodes weighs at most :data:`MOST_TARGETS` times as much. Nodes of different ``parts`` (an
+array, or None) are never aggregated. The result does not depend on the number of threads. To add a
+rule, write a function and add it to :data:`COARSENING_RULES`; efforts refer to rules by name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HEAVIEST, MOST_TARGETS = 1.5, 4.0
 # If more than this fraction of the nodes remains, leaves of hubs are aggregated too, in another
 # pass over all edges; otherwise they can only join the aggregate of their hub, which is soon full.
 STALLED = 0.75
-ROUNDS = 3  # of label propagation; the first two make nearly all moves
+ROUNDS = 3  # rounds of label propagation; the first two make nearly all moves
 BLOCKED_NODES = 20_000  # above this size, nodes with similar numbers are visited together
 # Nodes per block of label propagation, and the smallest and largest number of blocks: smaller
 # blocks have more edges between them, and more blocks could not be sorted by 16-bit keys.
@@ -198,7 +198,7 @@ class Coarsening:
     """How to build hierarchies: the rule, the number of threads, and a check of the time limit.
 
     The result does not depend on the number of threads. ``is_late`` is called before every level,
-    when coarsening and uncoarsening; once it returns True, labels are only carried up.
+    when coarsening and uncoarsening; once it returns True, labels are only projected.
     """
 
     rule: Rule = heavy_edges
@@ -270,7 +270,7 @@ def agglomerate(
     If every node is a cluster, merging i and j decreases the cut value by r_i + r_j − r_ij, where r
     is boundary divided by weight. Each step makes the merges with the largest decrease. The problem
     must have fewer than ``n_clusters`` components, unless there are cannot-links; with these, the
-    result may have more nodes that cannot be merged. Returns None if time is up before.
+    result may have more nodes that cannot be merged. Returns None if time runs out.
     """
     steps: list[Step] = []
     while problem.n_nodes > n_clusters:
@@ -309,7 +309,7 @@ def agglomerate(
 def _joinable(
     problem: Problem, source: np.ndarray, target: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the edges without cannot-links; if there are none, all such pairs, with weight 0.
+    """Return the edges without cannot-links, or else all pairs without them, with weight 0.
 
     Pairs without edges are returned on small levels only.
     """

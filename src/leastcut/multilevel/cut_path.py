@@ -68,7 +68,7 @@ class CutPath:
         λ_(k+1) − λ_k; NaN if k is the number of nodes.
     eigenvalues : ndarray of shape (n_eigenvalues,)
         The smallest eigenvalues in ascending order, at least one more than the largest k if the
-        graph has as many.
+        graph has that many nodes.
     evidence : ndarray of shape (m,)
         The evidence for each number; NaN for numbers that were not considered.
     best : int

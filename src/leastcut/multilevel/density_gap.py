@@ -3,7 +3,7 @@
 An elongated shape can be cut anywhere at a similar cost, and eigenvalues do not distinguish such a
 cut from one along a density gap. The cost of cuts nearby does. For a cluster C, let the depth of a
 node be its number of hops from the boundary of C, and let inside(C) be the minimum cut between the
-nodes of depth at most 1 and those of depth at least 3, computed as a maximum flow. At a density
+nodes of depth at most 1 and the nodes of depth at least 3, computed as a maximum flow. At a density
 gap, boundary(C) is far below inside(C). Elsewhere the two are similar, except that the search
 selects the cheapest place for the boundary.
 
@@ -12,8 +12,8 @@ e^-evidence,
 
     evidence = m (1 − r + r log r),   r = boundary(C) / (usual · inside(C)),
 
-the probability of r m events if m are expected. The evidence of a partition is that of its weakest
-cluster.
+the probability of r m events if m are expected. The evidence of a partition is the evidence of its
+weakest cluster.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import scipy.sparse as sp
 
 from leastcut.problem import Problem
 
-# Depths of the source and the sink of the inner cut: with less it would share nodes with the
-# boundary, with more small clusters would have no inner cut.
+# Depths of the source and the sink of the inner cut: with smaller depths it would share nodes with
+# the boundary, with larger ones small clusters would have no inner cut.
 NEAR, DEEP = 1, 3
 FEWEST_DEEP = 5  # fewest nodes of a cluster at depth DEEP
 # Boundary divided by inner cut without gaps; the boundary is where cutting is cheapest.
@@ -36,8 +36,8 @@ DIGITS = 1000  # flows are integers; the edges of an average node have this tota
 def gap_evidence(problem: Problem, labels: np.ndarray) -> float:
     """Return the evidence that every cluster is separated by a density gap.
 
-    It is 0 if some cluster is not, or is too small to decide. Clusters that are unions of connected
-    components are ignored.
+    It is 0 if some cluster is not separated, or is too small to decide. Clusters that are unions of
+    connected components are ignored.
     """
     boundaries = problem.boundaries(labels)
     depth, rows, columns, weights = _depths(problem, labels)
@@ -100,7 +100,8 @@ def _inner_cut(
     depth: np.ndarray, rows: np.ndarray, columns: np.ndarray, weights: np.ndarray
 ) -> float:
     """Return the minimum cut between the nodes of a cluster of smallest and largest ``depth``."""
-    # 1. Contract the former to the source, node 0, and the latter to the sink, node 1.
+    # 1. Contract the nodes of smallest depth to the source, node 0, and of largest depth to the
+    #    sink, node 1.
     near, deep = depth.min(), depth.max()
     band = np.unique(rows[(depth[rows] > near) & (depth[rows] < deep)])
     both = np.stack([rows, columns])

@@ -116,7 +116,7 @@ def direct_cut(
         n_init = 1 if starts else DEFAULT_STARTS
     while len(starts) < n_init:
         starts.append(random_labels(n, c, rng))
-    # The search scales very small numbers; reported values are those of the original problem.
+    # The search scales very small numbers; reported values are for the original problem.
     scaled = problem.within_range()
     with single_threaded():
         shifts = _shifts(scaled)

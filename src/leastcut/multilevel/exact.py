@@ -47,7 +47,7 @@ def exact_problem(problem: Problem, n_clusters: int) -> Partition:
     first, best = (number_by_appearance(labels[places]) for labels in _search(ordered, n_clusters))
     value = problem.value(best)
     if not problem.allows(best):
-        # It exceeds a limit by rounding, so its value is a lower bound only.
+        # The optimum exceeds a limit by rounding, so its value is a lower bound only.
         return Partition(first, problem.value(first), lower_bound=value)
     # If values underflow, each term of two values may be wrong by half a unit.
     unit = 0.0 if value >= TINY else float(np.finfo(np.float64).smallest_subnormal)

@@ -109,7 +109,7 @@ def partition(
     isolated : {"error", "ignore"}, default="error"
         How to treat nodes without edges, for which the normalized cut is undefined: raise an error,
         or ignore them: partition the other nodes, then assign each isolated node to a cluster. Cut
-        value and lower bound are those of the other nodes.
+        value and lower bound then refer to the other nodes.
 
     Returns
     -------

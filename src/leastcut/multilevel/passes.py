@@ -6,11 +6,11 @@
 4. V-cycle: coarsen inside the clusters of a partition, and uncoarsen from that partition.
 5. Recombination: coarsen inside the intersections of two partitions, and uncoarsen from the better.
 
-The methods of :class:`Passes` are ``fresh`` for steps 1 to 3, which is ``descend`` and ``grow`` (a
-``spectral`` start can share the hierarchy), ``cycle`` for step 4 and ``recombine`` for step 5. The
-latter two never increase the cut value, because coarsening does not split clusters and moves do not
-increase the value. The constants were tuned on half of a collection of meshes, circuits, networks
-and neighbor graphs.
+The methods of :class:`Passes` are ``fresh`` for steps 1 to 3 (``descend``, then ``grow``; a
+``spectral`` start can share the hierarchy), ``cycle`` for step 4 and ``recombine`` for step 5.
+Steps 4 and 5 never increase the cut value, because coarsening does not split clusters and moves do
+not increase the value. The constants were tuned on half of a collection of meshes, circuits,
+networks and neighbor graphs.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Passes:
         return self.grow(self.descend(smallest))
 
     def descend(self, smallest: int, enough: int = 0) -> list[Step]:
-        """Coarsen to about ``smallest`` nodes, but at least to as many as clusters.
+        """Coarsen to about ``smallest`` nodes, but not to fewer than clusters.
 
         Stops at the first level of at most ``enough`` nodes.
         """
@@ -101,8 +101,8 @@ class Passes:
     def grow(self, steps: list[Step]) -> Candidate | None:
         """Partition the smallest level of a hierarchy, and uncoarsen.
 
-        If the graph has enough components, the partition cuts no edge. Returns None if time is up
-        before there is a partition.
+        If the graph has enough components, the partition cuts no edge. Returns None if time runs
+        out before there is a partition.
         """
         low = self._last(steps)
         # All levels have the same number of components.
@@ -143,7 +143,7 @@ class Passes:
     def initial(self, low: Problem) -> Candidate | None:
         """Partition a level by bisection, if it has limits, or else by agglomeration, and refine.
 
-        Returns None if time is up before, or if no allowed partition is found.
+        Returns None if time runs out, or if no allowed partition is found.
         """
         steps: list[Step] = []
         work = 0
@@ -282,9 +282,9 @@ class Passes:
         """Return labels by recursive bisection, and the work.
 
         Each part is bisected by passes while its number of clusters is even, and then partitioned
-        by one pass. On meshes this finds long borders that passes for all clusters rarely find,
-        as they consist of many short borders between clusters. The limits may be slightly violated.
-        Returns None if time is up before.
+        by one pass. On meshes this finds long borders that passes for all clusters rarely find, as
+        they consist of many short borders between clusters. The limits may be slightly violated.
+        Returns None if time runs out.
         """
         limits = self.problem.limits
         assert limits is not None

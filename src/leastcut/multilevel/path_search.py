@@ -7,16 +7,16 @@ partitions of a path form one population, in which improvements propagate to oth
 2. With more effort, search for small numbers and at both ends of every run of close numbers. A
    number without close ones is a run.
 3. Sweep: for each number, in descending and ascending order in turn, coarsen inside the
-   intersections of its partition, those of adjacent numbers and, in later stages, a new one. Start
-   from the best of these, merged if they have more clusters, and of a new partition of the
-   coarsest level, and uncoarsen.
+   intersections of its partition, the partitions of adjacent numbers and, in later stages, a new
+   partition. Start from the best of these, merged if they have more clusters, and of a new
+   partition of the coarsest level, and uncoarsen.
 4. Merge once more in descending order, so that the values are non-decreasing in k.
 
 *Merging two clusters never increases the value.* Let x and y be the boundaries of two clusters, p
 and q their weights, and w the weight of the edges between them. Merging replaces the terms
 x/p + y/q by (x + y − 2w)/(p + q) ≤ (x + y)/(p + q), the mean of x/p and y/q weighted by p and q,
 which is at most the larger of the two; neither is negative, and no other term changes. So step 4
-gives a partition into k clusters that is no worse than that into the next larger number.
+gives a partition into k clusters that is no worse than the one for the next larger number.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Sweeps:
 
 
 # Tuned on toy data, digits, five of the paper's graphs and three networks, so that no value of a
-# path is 2% larger than that of a search for its number alone.
+# path is 2% larger than that of a separate search.
 SWEEPS: dict[str, Sweeps] = {
     "fast": Sweeps(rounds=1, edges=0, newcomers=False),
     "auto": Sweeps(rounds=1, edges=0, newcomers=True),
@@ -119,9 +119,9 @@ def path_partitions(
 
     Up to rounding, values are non-decreasing in the number of clusters. No move of one node
     decreases a value. With the same seed, more effort never gives a larger value, and with the
-    least effort no value is larger than that of :func:`leastcut.partition`. ``starts`` are initial
-    partitions by number of clusters. The callback is called after every search for one number; if
-    it stops the search, numbers without a partition get one by a single pass.
+    least effort no value is larger than the result of :func:`leastcut.partition`. ``starts`` are
+    initial partitions by number of clusters. The callback is called after every search for one
+    number; if it stops the search, numbers without a partition get one by a single pass.
     """
     path = _Path(problem, numbers, seed, n_jobs, budget or Budget())
     for stage in EFFORTS[effort].stages:

@@ -63,13 +63,13 @@ def refine(
     isolated : {"error", "ignore"}, default="error"
         How to treat nodes without edges, for which the normalized cut is undefined: raise an error,
         or ignore them: they keep their labels, and the other nodes move between the clusters that
-        contain at least one of these. The cut value is that of the other nodes.
+        contain at least one of them. The cut value refers to the other nodes.
 
     Returns
     -------
     Partition
-        A partition with the same number of clusters. Its cut value is never larger than that of
-        ``labels``, and no move of one node to another cluster decreases it.
+        A partition with the same number of clusters. Its cut value is never larger than the cut
+        value of ``labels``, and no move of one node to another cluster decreases it.
 
     See Also
     --------
@@ -81,7 +81,7 @@ def refine(
     -----
     Each move is evaluated by the exact change of the cut value, which depends only on the edges of
     the node and on sums per cluster. After a move, the neighbors of the node are evaluated again.
-    The cost is O(edges) plus that of the moves.
+    The cost is O(edges) plus the cost of the moves.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class State:
             self.arrays, self.sums, self.scratch, queue, first.size, queued, VISITS_PER_NODE * n,
             self.cannot_link, self.limits,
         )  # fmt: skip
-        return self._made(decrease, moves, edges)
+        return self._record(decrease, moves, edges)
 
     def fm_search(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
         """Run a chain of moves from each seed; return the decrease of the value."""
@@ -219,7 +219,7 @@ class State:
             self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain,
             self.cannot_link, self.limits,
         )  # fmt: skip
-        self._made(decrease, 0, edges)
+        self._record(decrease, 0, edges)
         return float(decrease)
 
     def exchange(self, max_edges: int | None = None) -> int:
@@ -238,7 +238,7 @@ class State:
         tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((3, n_clusters))
         scratch = members, seen, origin, tried, self.scratch[0], saved
         nodes = self.problem.cannot_link.nodes
-        return self._made(
+        return self._record(
             *exchange(self.arrays, self.sums, self.cannot_link, nodes, max_edges, scratch)
         )
 
@@ -253,7 +253,7 @@ class State:
         order = order[target[order] >= 0]
         listed = nodes[order], change[order], target[order]
         first = self._first_of_clusters(listed[0])
-        return self._made(
+        return self._record(
             *exchange_within_limits(self.arrays, self.sums, self.limits, listed, first, max_edges)
         )
 
@@ -298,7 +298,7 @@ class State:
                     self.arrays, self.sums, self.limits, pairs, borders, (active, changed),
                     (at, n_stored), scratch,
                 )  # fmt: skip
-                total += self._made(decrease, improved, edges)
+                total += self._record(decrease, improved, edges)
                 left -= int(edges)
             self.work += n_stored
             active = changed
@@ -321,7 +321,7 @@ class State:
         count = np.bincount(self.labels[nodes], minlength=self.count.size)
         return np.concatenate(([0], np.cumsum(count)))
 
-    def _made(self, decrease: float, count: int, edges: int) -> int:
+    def _record(self, decrease: float, count: int, edges: int) -> int:
         """Record the result of a kernel; the value is rounded until the next :meth:`measure`."""
         self.value -= decrease
         self.work += int(edges)
@@ -360,7 +360,7 @@ class State:
         if careful.size == 0:
             return False
         # A cluster has at most one heavy node, so one pass gives the sums of all clusters without
-        # theirs. Edges to it count as boundary.
+        # heavy nodes. Edges to it count as boundary.
         rows, n_clusters = graph.rows, self.count.size
         outside = (labels[rows] != labels[graph.indices]) | heavy[graph.indices]
         stays = outside & ~heavy[rows]

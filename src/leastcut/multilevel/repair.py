@@ -98,10 +98,10 @@ def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
 def start_of_merged(
     problem: Problem, steps: list[Step], n_clusters: int
 ) -> tuple[list[Step], np.ndarray] | None:
-    """Return labels of the last level of an agglomeration, or of the coarsest one with any found.
+    """Return labels of the last level of an agglomeration, or of the coarsest possible level.
 
     Agglomeration may end with more nodes than clusters, because cannot-links forbid more merges.
-    Finer levels allow more partitions. Returns None if none is found for the problem itself.
+    Finer levels allow more partitions. Returns None if no labels are found for the problem itself.
     """
     low = steps[-1].problem if steps else problem
     if low.n_nodes == n_clusters:
@@ -211,7 +211,7 @@ def _placed(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray
         labels[i] = k
         boundary[k] = max(joined[k], 0.0)
         weight[k] += problem.node_weights[i]
-        # 4. Bar the cluster for its partners.
+        # 4. Exclude the cluster for the partners of the node.
         rows = place[links.partners(i)]
         rows = rows[rows >= 0]
         n_barred[rows] += ~barred[rows, k]

@@ -106,7 +106,7 @@ class Search:
         return np.random.default_rng([*self.seed, self.n_tasks])
 
     def consider(self, candidate: Candidate) -> bool:
-        """Add a candidate's work, and keep it if it is the best; return whether it is."""
+        """Add a candidate's work, and keep it if it is the best; return whether it was kept."""
         self.work += candidate.work
         if candidate.beats(self.best):
             self.best = candidate
@@ -265,7 +265,7 @@ class Search:
         self._report(stage, 0.0, math.inf)
 
     def _report_level(self, progress: Progress) -> None:
-        """Report the progress of a coarse level, whose values are those of the problem."""
+        """Report the progress of a coarse level, whose values equal the values of the problem."""
         value = progress.cut_value if self.scaled is self.problem else self._value
         self._report(progress.stage, progress.fraction, value)
 

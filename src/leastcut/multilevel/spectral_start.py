@@ -7,10 +7,10 @@
    then uncoarsened.
 
 Rough eigenvectors give no lower bound, but good labels, and the cost of a level is linear in its
-edges (``python -m benchmarks spectral_start`` compares both). The costs of rough and exact
-eigenvectors are estimated from sizes in visited edges, the unit of work of the search, so that
-results do not depend on the clock. The estimates were fitted to times on neighbor graphs, planted
-partitions, grids, power-law graphs and networks.
+edges (``python -m benchmarks spectral_start`` compares exact and rough ones). The costs of rough
+and exact eigenvectors are estimated from sizes in visited edges, the unit of work of the search, so
+that results do not depend on the clock. The estimates were fitted to times on neighbor graphs,
+planted partitions, grids, power-law graphs and networks.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from leastcut.spectral.discretizers.shared import pivot_rotation
 from leastcut.spectral.eigensolvers.dense import eigenpairs
 from leastcut.threads import single_threaded
 
-# Rounds of damping per level, and the degree of each polynomial. The second round knows the
-# eigenvalues better; with a degree below 15 some clusters are missed.
+# Rounds of damping per level, and the degree of each polynomial. The second round has better
+# estimates of the eigenvalues; with a degree below 15 some clusters are missed.
 ROUNDS, DEGREE = 2, 15
 # Number of additional vectors: one per SPARE_SHARE clusters, but at least FEWEST_SPARE.
 SPARE_SHARE, FEWEST_SPARE = 4, 2

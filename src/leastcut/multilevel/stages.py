@@ -33,8 +33,8 @@ DIRECT_NODES = 3000
 # Up to this number of clusters the spectral solution gets its full share of work; the share
 # decreases for more clusters, as the cost increases.
 FEW_CLUSTERS = 8
-# Above HUGE_NODES a level of at most SEARCHED_NODES is searched: this makes
-# the pass longer, and decreases the cut.
+# Above HUGE_NODES, a level of at most SEARCHED_NODES is searched: a pass takes longer, and the cut
+# is smaller.
 HUGE_NODES, SEARCHED_NODES = 300_000, 50_000
 
 

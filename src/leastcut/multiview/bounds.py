@@ -40,8 +40,8 @@ def lower_bounds(
 ) -> Bounds:
     """Return lower bounds on all partitions, using the weights of a partition with these cuts.
 
-    ``known`` contains bounds of single views that are already computed. If there is not enough time
-    for all bounds, there are none.
+    ``known`` contains bounds of single views that are already computed. All bounds are None if
+    there is not enough time for all of them.
     """
     weights, known = views.weights(cuts), known or {}
     is_finite = np.isfinite(weights)

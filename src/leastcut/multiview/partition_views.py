@@ -86,7 +86,7 @@ def partition_views(
     Returns
     -------
     PartitionOfViews
-        The common partition. For a single graph, the labels are those of
+        The common partition. For a single graph, the labels are the same as from
         :func:`leastcut.partition`.
 
     See Also
@@ -97,17 +97,17 @@ def partition_views(
 
     Notes
     -----
-    The objective is that of auto-weighted multiple graph learning [1]_. That paper relaxes it to
+    The objective is from auto-weighted multiple graph learning [1]_. That paper relaxes it to
     eigenvectors and applies k-means; here it is minimized over partitions directly. For the ratio
     cut and for given node weights, Σ_v α_v cut_v is the cut value of the graph Σ_v α_v S_v. For the
     normalized cut it is not the cut value of any graph; the search on the sum of the views then
     proposes partitions, which are improved by moves of nodes with the exact change of the
     objective.
 
-    With the same seed and effort, and without a time limit, the objective is never larger than that
-    of the partition that :func:`leastcut.partition` finds in any single view. The lower bounds
-    follow from the eigenvalues of every view and of their sum. A view in which no edge is cut adds
-    0 to the objective and has an infinite weight.
+    With the same seed and effort, and without a time limit, the objective is never larger than for
+    the partition that :func:`leastcut.partition` finds in any single view. The lower bounds follow
+    from the eigenvalues of every view and of their sum. A view in which no edge is cut adds 0 to
+    the objective and has an infinite weight.
 
     References
     ----------

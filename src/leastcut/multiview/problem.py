@@ -4,8 +4,8 @@ With learned weights the objective is Σ_v √cut_v, otherwise Σ_v w_v cut_v. T
 most its tangent, √x ≤ √y + (x − y) / (2√y). So, up to a constant, Σ_v α_v cut_v with
 α_v = 1 / (2 √cut_v) at a partition majorizes the objective, with equality at this partition: a
 decrease of the weighted sum decreases the objective. If all views have the same node weights, as
-for the ratio cut, this sum is the cut value of the graph Σ_v α_v S_v. Otherwise it is approximated
-by that of one graph.
+for the ratio cut, this sum is the cut value of the graph Σ_v α_v S_v. Otherwise the cut value of
+one graph approximates it.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ class PartitionOfViews:
         The weights of the views. Learned weights are α_v = 1 / (2 √cut_v), infinite for a view in
         which no edge is cut.
     lower_bound : float or None
-        A lower bound on the objective of every partition into as many clusters; None if it was not
-        computed.
+        A lower bound on the objective of every partition into the same number of clusters; None if
+        it was not computed.
     gap : float or None
         The relative gap between objective and lower bound; see :attr:`Partition.gap`.
     weighted_bound : float or None

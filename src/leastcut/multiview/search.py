@@ -1,7 +1,7 @@
 """The search for one partition of several views.
 
-1. Start from the partition of the sum of all views, from that of every single view, and from
-   initial partitions, each improved by moves of single nodes on the objective.
+1. Start from the partitions of the sum of all views and of every single view, and from initial
+   partitions, each improved by moves of single nodes on the objective.
 2. Weight every view by α_v of the best partition, and continue the search from it on the weighted
    sum of the views. If all views have the same node weights the result is never worse; otherwise it
    is a proposal, which moves improve.
