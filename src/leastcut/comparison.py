@@ -24,7 +24,7 @@ from leastcut.spectral.relax import relax
 from leastcut.validation import check_choice, check_n_clusters
 
 WITHOUT_EIGENVECTORS = ("direct_cut", "partition")  # compared with the discretizers
-WARM_UP_NODES = 300  # of the ring that is cut to compile a method: too large to be enumerated
+WARM_UP_NODES = 300  # of the ring that is cut to compile a method; too many to enumerate
 
 Method = str | Callable[..., Any]
 

@@ -128,7 +128,7 @@ class CannotLinks:
         The aggregates then have the same pairs as the nodes, and a coloring stays valid.
         """
         nodes = self.nodes
-        # The node that names an aggregate stays in it; among the others, the first one does.
+        # The root of an aggregate stays in it; without it, the first node does.
         order = nodes[np.argsort(aggregate_of[nodes] != nodes, kind="stable")]
         _, first = np.unique(aggregate_of[order], return_index=True)
         ejected = np.ones(order.size, dtype=bool)
@@ -140,17 +140,16 @@ class CannotLinks:
     def separated(self, aggregate_of: np.ndarray) -> np.ndarray:
         """Return aggregate ids in which no aggregate contains a pair.
 
-        Of a pair in one aggregate the second node leaves, or the first if the second names the
-        aggregate. An aggregate with nodes that are not paired with the naming node keeps at least
-        one of them.
+        Of a pair in one aggregate the second node leaves, or the first if the second is the root.
+        An aggregate with nodes that are not paired with its root keeps at least one of them.
         """
         broken = self.violated(aggregate_of)
         if broken.size == 0:
             return aggregate_of
         result = aggregate_of.copy()
-        # Pairs with a naming node first: the remaining nodes may then all stay.
-        names = result[broken] == broken
-        for i, j in broken[np.argsort(~names.any(axis=1), kind="stable")].tolist():
+        # Pairs with a root first: the remaining nodes may then all stay.
+        is_root = result[broken] == broken
+        for i, j in broken[np.argsort(~is_root.any(axis=1), kind="stable")].tolist():
             if result[i] == result[j]:
                 leaving = i if result[j] == j else j
                 result[leaving] = leaving
@@ -162,8 +161,8 @@ class Limits:
     """The smallest and the largest cluster weight allowed, the same on all levels of a hierarchy.
 
     If sums of node weights are exact, both are multiples of the unit of the node weights. If not,
-    ``slack`` is the rounding error of sums: moves stay within the limits by that much, and proofs
-    cover partitions that exceed them by as much.
+    ``slack`` is the rounding error of sums: moves keep this margin to the limits, and proofs cover
+    partitions that exceed them by it.
     """
 
     lightest: float  # 0 is no limit

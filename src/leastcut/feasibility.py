@@ -50,7 +50,7 @@ def colored(
     colors = color(links, n_clusters).colors
     if colors is None:
         check_n_clusters(constraints, n_nodes, n_clusters)
-    assert colors is not None  # or that has raised
+    assert colors is not None  # check_n_clusters raises otherwise
     return replace(constraints, cannot_link=replace(links, coloring=colors))
 
 
@@ -182,7 +182,7 @@ def _search(
 ) -> int | None:
     """Color a connected component in place; return the steps taken.
 
-    Returns 0 if there is no coloring, and None if ``most_steps`` do not decide it.
+    Returns 0 if there is no coloring, and None if ``most_steps`` are not enough to decide.
     """
     inside = set(nodes)
     near = [[j for j in row if j in inside] if i in inside else [] for i, row in enumerate(near)]
@@ -338,7 +338,7 @@ def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
 
 
 def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray | bool:
-    """Return a packing by an exact solver, True if it proves that there is none, else False.
+    """Return a packing by an exact solver, True if none is proven to exist, else False.
 
     Nodes of weight 0 form no cluster of their own unless there are too few others.
     """

@@ -77,7 +77,7 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_PART else f"{type(value).__name__}(...)"
 
 
-def some(values: Iterable[object]) -> Unquoted:
+def abbreviated(values: Iterable[object]) -> Unquoted:
     """List numbers or names, abbreviated if there are more than :data:`FEW`."""
     words = [shown(value) for value in values]
     if len(words) > FEW:

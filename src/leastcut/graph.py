@@ -26,7 +26,7 @@ from leastcut.validation import (
     symmetrized,
 )
 
-# Up to this number of listed entries SciPy is used, as fast as the compiled kernels, which take
+# Up to this number of listed entries SciPy is used: it is as fast as the kernels, which take
 # seconds to compile.
 FEW_LISTED = 2**16
 ROWS = 2**15  # rows of a graph that a thread processes at a time
@@ -222,7 +222,7 @@ def symmetric_graph(
     places[:] = ends - places
     buckets = places, np.empty(size, dtype=index), np.empty(size, dtype=index), np.empty(size)
     in_blocks(fill, n, rows, n_threads)
-    # 3. Merge the rows of each bucket with those of S: count first, then fill.
+    # 3. Merge the rows of each bucket with the rows of S: count first, then fill.
     merged_indptr = np.zeros(n + 1, dtype=np.int64)
     merged = merged_indptr, np.empty(0, dtype=index), np.empty(0)
     in_blocks(partial(merge, False), n, 1 << shift, n_threads)

@@ -329,7 +329,7 @@ EDGES = "edges"
 
 
 def as_cut(cut: CutLike, n_nodes: int) -> Cut:
-    """Return the cut of a name or an array of node weights, validated."""
+    """Return the cut for a name or an array of node weights, validated."""
     if isinstance(cut, str):
         return CUTS[check_choice("cut", cut, CUTS)]
     refuse_masked("cut", cut)

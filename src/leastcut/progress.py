@@ -22,7 +22,7 @@ DELAY = 1.0  # seconds of work before anything is shown
 LIVE_SECONDS = 0.1  # between updates of a bar
 LINE_SECONDS = 5.0  # between lines in a log
 WIDTH = 120  # characters of a bar in a notebook, which has no terminal width
-LEAST_FRACTION = 0.05  # of a stage, beyond which its pace replaces the tabulated time
+LEAST_FRACTION = 0.05  # of a stage, after which its pace replaces the tabulated time
 
 # Time of a stage by name: the minimum in seconds, and the multiple of the time of all stages before
 # it.

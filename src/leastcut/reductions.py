@@ -95,8 +95,8 @@ def contracted(
 ) -> tuple[Problem, np.ndarray]:
     """Return the problem with each aggregate contracted, and the coarse node of every node.
 
-    ``aggregate_of[i]`` is the node that names the aggregate of i, and is in it. Coarse nodes are in
-    the order of the naming nodes.
+    ``aggregate_of[i]`` is the root of the aggregate of i, one of its nodes. Coarse nodes are in the
+    order of the roots.
     """
     n = problem.n_nodes
     parent = np.empty(n, dtype=np.int32)
@@ -200,9 +200,8 @@ class EdgeCounting:
 class WithoutIsolated:
     """A reduction to the nodes that take part in the cut; the others are labeled afterwards.
 
-    Value and bound are those of the nodes that take part; the others do not change them. The number
-    of clusters with such nodes is fixed, so that a cluster of isolated nodes cannot lower the
-    value.
+    Value and bound refer to the nodes that take part; the others do not change them. The number of
+    clusters with such nodes is fixed, so that a cluster of isolated nodes cannot lower the value.
     """
 
     original: Problem
@@ -251,9 +250,9 @@ class WithoutIsolated:
 
 
 def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
-    """Return the number of clusters that the nodes that take part are partitioned into.
+    """Return the number of clusters of the nodes that take part in the cut.
 
-    If there are fewer of them than clusters, as many isolated nodes as possible are clusters.
+    If they are fewer than ``n_clusters``, isolated nodes form as many of the clusters as possible.
     """
     if core.n_nodes == 0:
         return 0
@@ -274,7 +273,7 @@ def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
 def label_isolated(
     problem: Problem, nodes: np.ndarray, labels: np.ndarray, n_clusters: int
 ) -> np.ndarray:
-    """Return labels of all nodes in ``n_clusters`` clusters, given those of ``nodes``.
+    """Return labels of all nodes in ``n_clusters`` clusters, given labels of ``nodes``.
 
     An isolated node joins a cluster of its neighbors by stored entries of weight 0, such as idle
     lines of a power grid, if there are any, or else the cluster whose term of the cut value it
@@ -345,17 +344,17 @@ def _join_others(
     problem: Problem,
     labels: np.ndarray,
     sums: tuple[np.ndarray, np.ndarray],
-    some: np.ndarray | None = None,
+    nodes: np.ndarray | None = None,
 ) -> np.ndarray:
     """Add nodes to the cluster whose term each decreases most, or else to the heaviest.
 
-    ``sums`` are the boundaries and the weights of all clusters; ``some`` are the nodes to label, by
+    ``sums`` are the boundaries and the weights of all clusters; ``nodes`` are to be labeled, by
     default all without labels. Labels and weights are changed in place.
     """
     boundary, cluster_weights = sums
     initial = cluster_weights.copy()
     links = problem.constraints.cannot_link
-    left = np.flatnonzero(labels < 0) if some is None else some
+    left = np.flatnonzero(labels < 0) if nodes is None else nodes
     if links is not None:
         # Nodes with most pairs first, as they have the fewest choices.
         left = left[np.argsort(-np.diff(links.indptr)[left], kind="stable")]
@@ -398,7 +397,7 @@ class Reduced:
     steps: tuple[Reduction, ...]
 
     def restrict(self, labels: np.ndarray) -> np.ndarray:
-        """Return the labels of the reduced problem, given those of all nodes."""
+        """Return the labels of the reduced problem, given labels of all nodes."""
         for step in self.steps:
             labels = step.restrict(labels)
         return labels
@@ -421,11 +420,11 @@ def reduce(
 ) -> Reduced:
     """Reduce a problem, and check that it has an allowed partition.
 
-    Each of the ``starts`` must be allowed, and must have nodes that take part in as many clusters
-    as the result. ``take_part`` is a mask of these nodes, by default all nodes of positive weight.
-    With ``keep_isolated`` the first start keeps its isolated nodes unless a better partition is
-    found, and its clusters of isolated nodes always stay. With ``weigh_all`` isolated nodes with
-    cannot-links take part too, with a slight weight.
+    Each of the ``starts`` must be allowed, and its nodes that take part must form the same number
+    of clusters as in the result. ``take_part`` is a mask of these nodes, by default all nodes of
+    positive weight. With ``keep_isolated`` the first start keeps its isolated nodes unless a better
+    partition is found, and its clusters of isolated nodes always stay. With ``weigh_all`` isolated
+    nodes with cannot-links take part too, with a slight weight.
     """
     labels = [start for _, start in starts]
     steps: list[Reduction] = []
@@ -487,7 +486,7 @@ def solve_reduced(
 ) -> Partition:
     """Reduce a problem, solve the reduced one, and return the partition of all nodes.
 
-    ``solve`` is called unless the reduced problem has no nodes. Starts and options are those of
+    ``solve`` is called unless the reduced problem has no nodes. Starts and options are as in
     :func:`reduce`. The result is never worse than the best start.
     """
 
@@ -533,7 +532,7 @@ def _without_isolated(
     keep_isolated: bool,
     weigh_all: bool,
 ) -> tuple[WithoutIsolated, int, list[np.ndarray]]:
-    """Return the reduction to ``nodes``, its number of clusters, and the starts that have it."""
+    """Return the reduction to ``nodes``, its number of clusters, and the starts for it."""
     weighed = problem
     links = problem.constraints.cannot_link
     if weigh_all:

@@ -308,7 +308,7 @@ class Partition:
         """
         if self.lower_bound is None:
             return None
-        if self.cut_value == self.lower_bound:  # also 0 and 0
+        if self.cut_value == self.lower_bound:  # also if both are 0
             return 0.0
         if self.cut_value == 0.0:
             return -np.inf

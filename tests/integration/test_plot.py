@@ -24,7 +24,7 @@ from leastcut.plot.canvas import (
     CLUSTER_COLORS,
     CLUSTER_MARKERS,
     PALETTE,
-    cluster_looks,
+    cluster_styles,
     luminance,
 )
 from leastcut.plot.clusters import MOST_CELLS, clusters_of, mean_cells
@@ -490,9 +490,9 @@ def test_cluster_colors_differ_with_every_kind_of_color_blindness(screen, blindn
 
 def test_many_clusters_differ_in_color_or_marker():
     count = len(CLUSTER_COLORS) * len(CLUSTER_MARKERS)
-    looks = cluster_looks(Figure().add_subplot(), count)
-    assert len(set(looks)) == count
-    assert all(one[1] != other[1] for one, other in pairwise(looks))
+    styles = cluster_styles(Figure().add_subplot(), count)
+    assert len(set(styles)) == count
+    assert all(one[1] != other[1] for one, other in pairwise(styles))
 
 
 @pytest.mark.parametrize(
@@ -501,5 +501,5 @@ def test_many_clusters_differ_in_color_or_marker():
 )
 def test_colors_depend_on_the_background(face, figure_face, dark):
     ax = Figure(facecolor=figure_face).add_subplot(facecolor=face)
-    (color, _), *_ = cluster_looks(ax, 1)
+    (color, _), *_ = cluster_styles(ax, 1)
     assert to_rgba(color) == to_rgba(CLUSTER_COLORS["cluster-0"][dark])

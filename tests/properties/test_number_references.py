@@ -403,7 +403,8 @@ def assert_reason(result, floor, splits, enough, n_components):
     assert (int(outliers[1]) if outliers else 0) == n_components - floor
     if chosen in splits and evidence[chosen] > 0.0:
         step, leak, gap, _ = splits[chosen]
-        match = re.match(rf"After {chosen} .* rise {number} times .* leak {number} times as", text)
+        pattern = rf"After the first {chosen}, .* rise {number} times .* leak {number} times as"
+        match = re.match(pattern, text)
         assert float(match[1]) == pytest.approx(step, rel=0.006, abs=1e-9)
         assert float(match[2]) == pytest.approx(leak, rel=0.06, abs=1e-9)
         assert ("density gaps" in text) == (gap > 0.0)
@@ -427,12 +428,12 @@ def assert_reason(result, floor, splits, enough, n_components):
 def test_every_kind_of_reason():
     weak, strong = _Split(3.0, 0.5, 0.0, 4.0), _Split(9.0, 0.25, 2.5, 5.0)
     assert _reason(3, 1, 1, {2: weak, 3: strong}, 4.5) == (
-        "After 3 the eigenvalues rise 9 times as fast as beyond, and clusters leak 0.25 times as "
-        "much as without structure; their boundaries are density gaps (evidence 2.5)."
+        "After the first 3, the eigenvalues rise 9 times as fast as without clusters, and clusters "
+        "leak 0.25 times as much; their boundaries are density gaps (evidence 2.5)."
     )
     assert _reason(2, 1, 1, {2: weak}, 4.5) == (
-        "After 2 the eigenvalues rise 3 times as fast as beyond, and clusters leak 0.5 times as "
-        "much as without structure; the evidence is 4, below the threshold 4.5."
+        "After the first 2, the eigenvalues rise 3 times as fast as without clusters, and clusters "
+        "leak 0.5 times as much; the evidence is 4, below the threshold 4.5."
     )
     exactly = _Split(3.0, 0.5, 0.0, 4.5)
     assert "threshold" not in _reason(2, 1, 1, {2: exactly}, 4.5)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from leastcut.formatting import (
+    abbreviated,
     column_texts,
     counted,
     gap_in_words,
@@ -17,7 +18,6 @@ from leastcut.formatting import (
     shown,
     significant,
     sizes_text,
-    some,
     text_table,
 )
 
@@ -30,8 +30,8 @@ from leastcut.formatting import (
         (shown, np.array(2), "2"),
         (shown, np.zeros((3, 2)), "float64(3, 2)"),
         (shown, "a", "'a'"),
-        (some, [2, 3], "[2, 3]"),
-        (some, range(2, 30), "[2, 3, 4, ..., 29]"),
+        (abbreviated, [2, 3], "[2, 3]"),
+        (abbreviated, range(2, 30), "[2, 3, 4, ..., 29]"),
         (plain, 12345, "12,345"),
         (plain, np.int64(7), "7"),
         (plain, 0.123456, "0.1235"),

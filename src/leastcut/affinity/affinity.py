@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.affinity.neighbors.index import checked_samples
-from leastcut.formatting import one_line, some
+from leastcut.formatting import abbreviated, one_line
 
 # Maps new samples to their affinities to X, of shape (n_new, n_samples), sparse if most are 0.
 Rows = Callable[[Any], Any]
@@ -98,7 +98,7 @@ class Affinity:
         return {*self.parameters, *(SEARCH_PARAMETERS if self.searches else ())}
 
     def __repr__(self) -> str:
-        return one_line(self, takes=self.takes, parameters=some(self.parameters))
+        return one_line(self, takes=self.takes, parameters=abbreviated(self.parameters))
 
     def __call__(self, X: Any, *args: Any, **parameters: Any) -> Any:
         """Return the graph of X.

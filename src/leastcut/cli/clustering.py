@@ -33,7 +33,7 @@ from leastcut.report.page import ReportContent, report_html
 from leastcut.validation import check_choice, check_count, check_number
 
 COMPARED_NODES = 5_000  # nodes up to which a report compares the methods, which takes seconds
-PATH_NUMBERS = 20  # numbers of clusters whose evidence is shown, as many as "auto" considers
+PATH_NUMBERS = 20  # numbers of clusters whose evidence is shown, the same as "auto" considers
 DRAWN_NODES = 300  # nodes up to which a graph is drawn with its edges by default
 SEGMENTS = "segments"  # the plot of an image with colored segments
 WITHOUT_EDGES = ("embedding", "sizes")  # plots that need no edges
@@ -45,7 +45,7 @@ class Clustered(NamedTuple):
 
     task: Input
     partition: leastcut.Partition
-    segments: np.ndarray | None  # of an image: the cluster of each pixel
+    segments: np.ndarray | None  # the cluster of each pixel of an image
     scores: dict[str, float] | None  # agreement with known classes
     seconds: dict[str, float]
     notes: list[str]

@@ -40,7 +40,7 @@ class Input:
     seconds: dict[str, float]
     notes: tuple[str, ...]
     image_graph: leastcut.ImageGraph | None  # maps nodes to pixels
-    shape: tuple[int, ...]  # of the points, which may not be loaded, or of the image
+    shape: tuple[int, ...]  # shape of the points, which may not be loaded, or of the image
 
     @property
     def n_nodes(self) -> int:
@@ -138,7 +138,7 @@ def _clusters_of(options: InputOptions) -> str | None:
 
 
 def load_input(options: InputOptions) -> Input:
-    """Read a file and return its graph; log what was decided automatically."""
+    """Read a file and return its graph; log automatic decisions."""
     read_options = ReadOptions(
         options.kind,
         options.label_column,

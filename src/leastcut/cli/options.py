@@ -86,7 +86,7 @@ def _command(name: str, module: str, hidden: tuple[str, ...] = ()) -> Callable[[
             run = getattr(import_module(f"leastcut.cli.{module}"), name)
             return partial(run, kind(arguments=context.find_root().obj or (), **values))
 
-        # typer reads the signature: arguments and main options, then own, then inherited ones
+        # typer reads the signature: arguments, main options, others, inherited ones
         hints = get_type_hints(kind)
         known = {field.name: field for field in fields(kind) if field.name not in hidden}
         parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -236,7 +236,7 @@ class InputOptions:
     )
     json: bool = _output(*JSON, default=False)
     force: bool = _output("--force", "Overwrite existing files.", default=False)
-    arguments: tuple[str, ...] = ()  # of the command line, as typed
+    arguments: tuple[str, ...] = ()  # the command line, as typed
 
     @property
     def is_anchored(self) -> bool:

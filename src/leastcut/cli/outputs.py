@@ -30,7 +30,7 @@ from leastcut.plot.canvas import CLUSTER_COLORS, file_of
 
 STANDARD_OUTPUT = "-"
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-DOTS_PER_INCH = 150  # of raster plots
+DOTS_PER_INCH = 150  # resolution of raster plots
 COLOR_FRACTION = 0.6  # weight of the color of the segment of a pixel; the rest is its brightness
 MOST_ROWS = 30  # rows of a table that are printed
 
@@ -116,8 +116,8 @@ class Outputs(dict[str, Output]):
     ) -> None:
         """Check the output files of ``options`` and the packages that they need.
 
-        ``inputs`` are further files that the command reads; ``allow_image`` allows to save labels
-        as an image.
+        ``inputs`` are further files that the command reads; ``allow_image`` permits an image as the
+        file of labels.
         """
         super().__init__()
         read = {Path(name).resolve() for name in (options.file, *inputs) if name is not None}

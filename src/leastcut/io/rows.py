@@ -2,8 +2,7 @@
 
 PyArrow parses the columns, with exact rounding and in less than half the CPU time of
 ``pandas.read_csv(..., float_precision="round_trip")``; by default pandas changes the last bit of
-some numbers. If PyArrow fails, Python splits the lines, to read
-them or to report the invalid line.
+some numbers. If PyArrow fails, Python splits the lines, to read them or to report the invalid line.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from leastcut.optional_packages import needed_for
 # Fields that denote a missing value, in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", "."})
 
-MOST_DIGITS = 1000  # of an integer; Python limits the conversion of longer ones
+MOST_DIGITS = 1000  # digits of an integer; Python limits the conversion of longer ones
 SHOWN = 60  # characters of a line or a value that an error shows
 
 

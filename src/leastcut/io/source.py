@@ -63,7 +63,7 @@ class Source:
 
     @cached_property
     def content(self) -> bytes:
-        """The decompressed bytes; raise if there are none or decompression fails."""
+        """The decompressed bytes; raise if the file is empty or decompression fails."""
         raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
         if raw.startswith(GZIP):
             try:

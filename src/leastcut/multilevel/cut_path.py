@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from leastcut.budget import Budget
-from leastcut.formatting import fields_in_one_line, one_line, some
+from leastcut.formatting import abbreviated, fields_in_one_line, one_line
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.number_of_clusters import Choice, choice_of, pairs_needed
 from leastcut.multilevel.path_search import path_partitions
@@ -230,7 +230,7 @@ class CutPath:
 
     def __repr__(self) -> str:
         # Without the partitions, which may not be computed yet.
-        return one_line(self, n_clusters=some(self), best=self.best)
+        return one_line(self, n_clusters=abbreviated(self), best=self.best)
 
     def _repr_html_(self) -> str:
         from leastcut.report.notebook import path_html  # used in notebooks only

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from leastcut.budget import Budget
-from leastcut.formatting import one_line, some
+from leastcut.formatting import abbreviated, one_line
 from leastcut.multilevel.coarsening import BY_LABELS, smallest_level
 from leastcut.multilevel.density_gap import gap_evidence, has_depth
 from leastcut.multilevel.passes import Passes
@@ -109,9 +109,9 @@ class Choice:
         return one_line(
             self,
             n_clusters=self.n_clusters,
-            numbers=some(self.numbers),
+            numbers=abbreviated(self.numbers),
             is_weak=self.is_weak,
-            runners_up=some(self.runners_up),
+            runners_up=abbreviated(self.runners_up),
         )
 
 
@@ -357,8 +357,8 @@ def _reason(
     if chosen in splits and splits[chosen].evidence > 0.0:
         split = splits[chosen]
         parts = [
-            f"After {chosen} the eigenvalues rise {split.step:.3g} times as fast as beyond, and "
-            f"clusters leak {split.leak:.2g} times as much as without structure"
+            f"After the first {chosen}, the eigenvalues rise {split.step:.3g} times as fast as "
+            f"without clusters, and clusters leak {split.leak:.2g} times as much"
         ]
         if split.gap > 0.0:
             parts.append(f"their boundaries are density gaps (evidence {split.gap:.3g})")

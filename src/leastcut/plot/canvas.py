@@ -98,7 +98,7 @@ def no_frame(ax: Any) -> None:
 
 
 def relative_area(ax: Any) -> float:
-    """Return the area of the axes relative to those of a default figure, at most 1."""
+    """Return the area of the axes relative to the axes of a default figure, at most 1."""
     width, height = ax.figure.get_size_inches() * ax.get_position().size
     return float(min(width * height / USUAL_AREA, 1.0))
 
@@ -144,7 +144,7 @@ def color(ax: Any, name: str) -> str:
     return PALETTE[name][is_dark(ax)]
 
 
-def cluster_looks(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
+def cluster_styles(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
     """Return a color and a marker for each cluster."""
     dark, colors = is_dark(ax), list(CLUSTER_COLORS.values())
     return [
@@ -156,9 +156,9 @@ def cluster_looks(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
 # -- labels
 
 
-def label(ax: Any, text: str, place: Any, shift: Any, **looks: Any) -> Any:
+def label(ax: Any, text: str, place: Any, shift: Any, **properties: Any) -> Any:
     """Write a text at a position shifted by ``shift`` points."""
-    return ax.annotate(text, place, xytext=shift, textcoords="offset points", **looks)
+    return ax.annotate(text, place, xytext=shift, textcoords="offset points", **properties)
 
 
 def label_points(
@@ -166,7 +166,7 @@ def label_points(
     texts: Sequence[str],
     places: np.ndarray,
     sides: Sequence[Iterable[Sequence[float]]],
-    **looks: Any,
+    **properties: Any,
 ) -> None:
     """Write texts next to points, skipping texts that would overlap an earlier one.
 
@@ -180,11 +180,11 @@ def label_points(
     ax.figure.draw_without_rendering()
     taken: list[Any] = []
     outline = [withStroke(linewidth=2.5, foreground=color(ax, "page"))]
-    looks |= {"path_effects": outline, "parse_math": False, "annotation_clip": False}
+    properties |= {"path_effects": outline, "parse_math": False, "annotation_clip": False}
     # 2. Put each text at the first side where it overlaps no other.
     for text, place, shifts in zip(texts, places, sides, strict=True):
         for shift in shifts:
-            annotation = label(ax, text, place, shift, **looks)
+            annotation = label(ax, text, place, shift, **properties)
             box = annotation.get_window_extent()
             if not any(box.overlaps(other) for other in taken):
                 taken.append(box)

@@ -32,7 +32,7 @@ class Clusters:
     connected: np.ndarray  # nodes that have edges
     connected_weights: np.ndarray
     boundaries: np.ndarray  # weight of the edges that leave each cluster
-    weights: np.ndarray  # of each cluster
+    weights: np.ndarray  # weight of each cluster
     table: Any = None  # weights between clusters and anchors, of an anchor graph
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ def sizes(
     graph, cut, symmetrize : optional
         The graph and its cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def affinity(
     graph, cut, symmetrize : optional
         The graph and its cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from leastcut.formatting import counted, shortened
 from leastcut.graph import Graph
 from leastcut.plot.canvas import (
     axes_for,
-    cluster_looks,
+    cluster_styles,
     color,
     finish,
     label_points,
@@ -32,12 +32,12 @@ from leastcut.plot.canvas import (
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.validation import check_choice
 
-MOST_POINTS = 50_000  # points drawn at most
+MOST_POINTS = 50_000  # largest number of points drawn
 MANY_POINTS = 2_000  # points above which they are rasterized in vector graphics
-MOST_LAID_OUT = 500  # nodes of a layout at most: it takes O(n³)
-MOST_EDGES = 50_000  # edges drawn at most, if positions are passed
+MOST_LAID_OUT = 500  # largest number of nodes of a layout, which takes O(n³)
+MOST_EDGES = 50_000  # largest number of edges drawn, if positions are passed
 MOST_NAMED = 60  # nodes up to which names are shown
-STEPS = 150  # of a layout; more have no visible effect
+STEPS = 150  # steps of a layout; more have no visible effect
 LONGEST = 8.0  # length of the weakest edges in a layout, relative to the strongest edge
 
 
@@ -67,7 +67,7 @@ def embedding(
         "eigenvectors" plots the second and third eigenvector, also used for fewer than three
         clusters.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -163,19 +163,19 @@ def scatter(ax: Any, points: np.ndarray, labels: np.ndarray, n_clusters: int) ->
     is_image = len(points) > MANY_POINTS
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     numbers, places, sides = [], [], []
-    looks = cluster_looks(ax, n_clusters)
+    styles = cluster_styles(ax, n_clusters)
     for k in np.argsort(-np.bincount(labels, minlength=n_clusters), kind="stable").tolist():
         members = points[labels == k]
         if not len(members):
             continue
-        look = dict(zip(("c", "marker"), looks[k], strict=True))
-        ax.scatter(*members.T, s=size, alpha=0.65, linewidths=0, rasterized=is_image, **look)
+        style = dict(zip(("c", "marker"), styles[k], strict=True))
+        ax.scatter(*members.T, s=size, alpha=0.65, linewidths=0, rasterized=is_image, **style)
         # Label the point nearest to the median, which may lie outside of a curved cluster.
         distances = np.linalg.norm(members - np.median(members, axis=0), axis=1)
         place = members[np.argmin(distances)]
         # A large marker is visible even if all nodes coincide or are tiny.
         large, page = max(60.0 * relative_area(ax), 20.0), color(ax, "page")
-        ax.scatter(*place, s=large, edgecolors=page, linewidths=0.8, zorder=3, **look)
+        ax.scatter(*place, s=large, edgecolors=page, linewidths=0.8, zorder=3, **style)
         outward = place - middle
         outward = 13.0 * outward / max(float(np.linalg.norm(outward)), 1e-300)
         numbers.append(str(k))
@@ -209,7 +209,7 @@ def graph(
     cut, symmetrize : optional
         The cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def graph(
     from matplotlib.collections import LineCollection
 
     # 1. Edges inside clusters in the colors of the clusters, and cut edges dashed.
-    full, looks = clusters.graph, cluster_looks(ax, clusters.n_clusters)
+    full, styles = clusters.graph, cluster_styles(ax, clusters.n_clusters)
     upper = full.rows < full.indices
     rows, columns, weights = full.rows[upper], full.indices[upper], full.weights[upper]
     is_cut = clusters.labels[rows] != clusters.labels[columns]
@@ -246,7 +246,7 @@ def graph(
     widths *= 1.0 if weights.size < 2_000 else 0.5
     lines = np.stack([places[rows], places[columns]], axis=1)
     is_image = weights.size > 5_000
-    inks = [looks[k][0] for k in clusters.labels[rows[~is_cut]]]
+    inks = [styles[k][0] for k in clusters.labels[rows[~is_cut]]]
     for picked, colors, style, alpha in (
         (~is_cut, inks, "solid", 0.55),
         (is_cut, color(ax, "ink"), (0, (2.5, 2.0)), 0.8),
@@ -256,10 +256,10 @@ def graph(
         ax.add_collection(edges)
     # 2. Nodes with the markers of their clusters, and names if there is space.
     size = relative_area(ax) * float(np.clip(9_000.0 / max(clusters.n_nodes, 1), 8.0, 160.0))
-    for k, (ink, marker) in enumerate(looks):
+    for k, (ink, marker) in enumerate(styles):
         members = places[clusters.labels == k]
-        look = {"c": ink, "marker": marker, "label": str(k), "rasterized": is_image}
-        ax.scatter(*members.T, s=size, linewidths=0, zorder=2, **look)
+        properties = {"c": ink, "marker": marker, "label": str(k), "rasterized": is_image}
+        ax.scatter(*members.T, s=size, linewidths=0, zorder=2, **properties)
     ax.margins(0.06)
     ax.autoscale_view()
     no_frame(ax)

@@ -39,7 +39,7 @@ def evidence(path: Any, *, ax: Any = None) -> Any:
     path : CutPath or fitted SpectralClustering
         The path, or an estimator fitted with ``n_clusters="auto"``.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def cut_values(path: Any, *, ax: Any = None) -> Any:
     path : CutPath or fitted SpectralClustering
         The path, or an estimator fitted with ``n_clusters="auto"``.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     result : Comparison
         The result of :func:`leastcut.compare`.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -181,8 +181,8 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     # 1. The bars.
     best, blue = values <= values[0] * (1.0 + 1e-9), color(ax, "blue")
     texts = [f"{significant(row.cut_value)}  ({seconds_text(row.seconds)})" for row in rows]
-    for picked, look in ((best, {"facecolor": blue}), (~best, {"fill": False, "hatch": "////"})):
-        bars = ax.barh(places[picked], values[picked], 0.62, edgecolor=blue, **look)
+    for picked, fill in ((best, {"facecolor": blue}), (~best, {"fill": False, "hatch": "////"})):
+        bars = ax.barh(places[picked], values[picked], 0.62, edgecolor=blue, **fill)
         ax.bar_label(bars, list(np.array(texts)[picked]), padding=5, size="small")
     # 2. The bound.
     bound = result.lower_bound
@@ -203,7 +203,7 @@ def closing_in(history: Sequence[Any], *, ax: Any = None) -> Any:
     history : sequence of ProofProgress
         The arguments that :func:`leastcut.certify` passed to its ``callback``.
     ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
+        The axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

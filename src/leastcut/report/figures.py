@@ -23,7 +23,7 @@ from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 COLORS = PALETTE | CLUSTER_COLORS  # by their names in report.css
 WIDTH = 3.75  # inches: about the width of a phone
 FONT_SIZE = 9.2  # legible on a phone
-DPI = 190  # of images: about twice the resolution of a screen
+DPI = 190  # resolution of images: about twice that of a screen
 MOST_EDGES = 3_000  # edges up to which the graph is drawn
 
 # Metadata and style sheet of an SVG file, which the page replaces by its own.

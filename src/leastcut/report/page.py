@@ -40,11 +40,11 @@ class ReportContent:
     cut: Any  # a name, or node weights
     partition: leastcut.Partition
     points: np.ndarray | None = None
-    names: Sequence[str] | None = None  # of the nodes
+    names: Sequence[str] | None = None  # names of the nodes
     path: leastcut.CutPath | None = None
     comparison: leastcut.Comparison | None = None
-    seconds: dict[str, float] = field(default_factory=dict)  # by step
-    command: str = ""  # that reproduces the result
+    seconds: dict[str, float] = field(default_factory=dict)  # run time by step
+    command: str = ""  # a command that reproduces the result
     notes: list[str] = field(default_factory=list)
     image: np.ndarray | None = None  # with colored segments, shape (height, width, 3 or 4)
     seed: int | None = None
