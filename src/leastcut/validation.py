@@ -310,8 +310,8 @@ def check_init(
     count = int(compact.max()) + 1
     if count != n_clusters:
         raise ValueError(
-            f"{name} has {count} clusters, but n_clusters={n_clusters}. Merge or split its "
-            f"clusters, or pass n_clusters={count}."
+            f"{name} has {count} cluster{'' if count == 1 else 's'}, but n_clusters={n_clusters}. "
+            f"Merge or split its clusters, or pass n_clusters={count}."
         )
     return compact
 

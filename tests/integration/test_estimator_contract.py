@@ -413,7 +413,7 @@ def test_functions_are_discretizers(blobs, monkeypatch):
     assert result.cut_value == pytest.approx(named.cut_value_)
     with pytest.raises(TypeError, match="has no option 'eta'"):
         leastcut.discretize(relaxation, signs, eta=0.1)
-    with pytest.raises(ValueError, match=r"'<lambda>' has 1 clusters, but n_clusters=2"):
+    with pytest.raises(ValueError, match=r"'<lambda>' has 1 cluster, but n_clusters=2"):
         leastcut.discretize(relaxation, lambda relaxation: np.zeros(relaxation.n_nodes))
 
 

@@ -98,7 +98,7 @@ def test_errors():
         leastcut.direct_cut(S, 0)
     with pytest.raises(TypeError, match=r"n_clusters=2.0 is not an integer"):
         leastcut.direct_cut(S, 2.0)
-    with pytest.raises(ValueError, match="init has 1 clusters, but n_clusters=2"):
+    with pytest.raises(ValueError, match="init has 1 cluster, but n_clusters=2"):
         leastcut.direct_cut(S, 2, init=[0, 0, 0, 0])
 
 

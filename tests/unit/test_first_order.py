@@ -125,7 +125,7 @@ def test_auto_is_never_worse_than_the_grid_of_the_paper(iris):
         ({"eta": "big"}, "eta='big' is not known; pass one or more numbers, 'auto' or 'adaptive'"),
         ({"eta": -1.0}, "finite numbers >= 0"),
         ({"eta": np.nan}, "finite numbers >= 0"),
-        ({"init": np.zeros(150)}, "init has 1 clusters, but n_clusters=3"),
+        ({"init": np.zeros(150)}, "init has 1 cluster, but n_clusters=3"),
         ({"init": np.zeros(7)}, "init must hold one label per node, so 150"),
         ({"rotation": np.eye(2)}, r"shape \(3, 3\), but it has \(2, 2\)"),
         ({"rotation": 2 * np.eye(3)}, "must be orthogonal, but RᵀR differs .* by 3"),
