@@ -107,7 +107,7 @@ class Coloring:
     """The result of a search for a coloring."""
 
     colors: np.ndarray | None  # -1 for nodes without pairs; None if no coloring was found
-    is_decided: bool  # whether None is proven to be the answer
+    is_decided: bool  # whether the steps were enough to find a coloring or prove there is none
     clique: list[int]  # more nodes than colors, all paired with each other; or empty
     enough: int  # a sufficient number of colors
 
@@ -155,15 +155,15 @@ def _peeled(near: list[list[int]], n_colors: int) -> tuple[list[int], list[bool]
     Each has fewer than ``n_colors`` pairs with nodes that are removed later or not at all.
     """
     degree = [len(row) for row in near]
-    gone = [count < n_colors for count in degree]
-    order = [i for i, is_gone in enumerate(gone) if is_gone]
+    is_removed = [count < n_colors for count in degree]
+    order = [i for i, is_gone in enumerate(is_removed) if is_gone]
     for i in order:  # grows during the loop
         for j in near[i]:
             degree[j] -= 1
-            if not gone[j] and degree[j] < n_colors:
-                gone[j] = True
+            if not is_removed[j] and degree[j] < n_colors:
+                is_removed[j] = True
                 order.append(j)
-    return order, gone
+    return order, is_removed
 
 
 def _components(links: CannotLinks, nodes: list[int]) -> list[list[int]]:
@@ -188,12 +188,12 @@ def _search(
     near = [[j for j in row if j in inside] if i in inside else [] for i, row in enumerate(near)]
     # Per node: the number of neighbors of each color, and the number of distinct colors among them.
     count = {i: [0] * n_colors for i in nodes}
-    met = dict.fromkeys(nodes, 0)
+    n_distinct = dict.fromkeys(nodes, 0)
     heap = [(0, -len(near[i]), i) for i in nodes]
     heapq.heapify(heap)
 
     def push(i: int) -> None:
-        heapq.heappush(heap, (-met[i], -len(near[i]), i))
+        heapq.heappush(heap, (-n_distinct[i], -len(near[i]), i))
 
     def change(i: int, k: int, by: int) -> None:
         """Assign color k to node i (``by=1``), or remove it (``by=-1``)."""
@@ -201,7 +201,7 @@ def _search(
         for j in near[i]:
             count[j][k] += by
             if count[j][k] == max(by, 0):  # the first neighbor of this color was added or removed
-                met[j] += by
+                n_distinct[j] += by
                 if colors[j] < 0:
                     push(j)
 
@@ -213,7 +213,7 @@ def _search(
         if i < 0:
             while True:
                 key, _, i = heapq.heappop(heap)
-                if colors[i] < 0 and -key == met[i]:
+                if colors[i] < 0 and -key == n_distinct[i]:
                     break
             candidate = 0
         # 2. Assign the next possible color; unused colors are equivalent, so try only one.
@@ -340,7 +340,7 @@ def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
 def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray | bool:
     """Return a packing by an exact solver, True if none is proven to exist, else False.
 
-    Nodes of weight 0 form no cluster of their own unless there are too few others.
+    Nodes of weight 0 are clusters only if there are too few others.
     """
     core, n_core = np.flatnonzero(weights), int(np.count_nonzero(weights))
     if n_core < n_clusters:
@@ -388,7 +388,7 @@ def _amounts(
     of_kind = sp.kron(sp.eye_array(kinds.size), np.ones((1, n_clusters)))
     loads = sp.kron(kinds[None, :], sp.eye_array(n_clusters))
     sizes = sp.kron(np.ones((1, kinds.size)), sp.eye_array(n_clusters))
-    answer = milp(
+    solution = milp(
         np.zeros(size),
         integrality=np.ones(size),
         bounds=Bounds(0, np.repeat(count, n_clusters)),
@@ -399,8 +399,8 @@ def _amounts(
         ],
         options={"time_limit": EXACT_SECONDS},
     )
-    if answer.status == 2:
+    if solution.status == 2:
         return np.empty((0, n_clusters), dtype=np.int64)
-    if answer.x is None:
+    if solution.x is None:
         return None
-    return np.asarray(np.round(answer.x), dtype=np.int64).reshape(kinds.size, n_clusters)
+    return np.asarray(np.round(solution.x), dtype=np.int64).reshape(kinds.size, n_clusters)

@@ -385,10 +385,10 @@ def as_problem(
     with np.errstate(over="ignore"):
         weights = resolved.node_weights(graph)
     if isolated == "error" and not weights.min() > 0:
-        alone = np.flatnonzero(weights <= 0)
-        first = alone[0] if graph.names is None else repr(graph.names[alone[0]])
+        isolated_nodes = np.flatnonzero(weights <= 0)
+        first = isolated_nodes[0] if graph.names is None else repr(graph.names[isolated_nodes[0]])
         raise ValueError(
-            f"The {resolved.name} cut is undefined for isolated nodes: {alone.size} of "
+            f"The {resolved.name} cut is undefined for isolated nodes: {isolated_nodes.size} of "
             f"{graph.n_nodes} nodes have no edges (first: node {first}). Remove them, connect "
             "them, use cut='ratio', or pass isolated='ignore' to partition, refine, certify or "
             "cut_value."

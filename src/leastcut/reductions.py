@@ -142,12 +142,12 @@ def _contracted(
     if n_threads <= 1:
         ends, blocks = [0, size], [block(0, size, graph.n_stored)]
     else:
-        # Coarse row r sums the stored edges reach[r]..reach[r + 1]-1, in the order of the groups.
-        reach = np.concatenate(([0], np.cumsum(np.diff(graph.indptr)[members])))[first]
+        # Coarse row r sums the stored edges from row_starts[r] on, in the order of the groups.
+        row_starts = np.concatenate(([0], np.cumsum(np.diff(graph.indptr)[members])))[first]
         # Blocks with similar numbers of edges.
-        between = np.searchsorted(reach, np.linspace(0, reach[-1], n_threads + 1)[1:-1])
+        between = np.searchsorted(row_starts, np.linspace(0, row_starts[-1], n_threads + 1)[1:-1])
         ends = [0, *between.tolist(), size]
-        capacities = np.diff(reach[ends]).tolist()
+        capacities = np.diff(row_starts[ends]).tolist()
         with Threads(n_threads) as each:
             blocks = each(block, ends[:-1], ends[1:], capacities)
     # Concatenate the blocks.
@@ -235,18 +235,18 @@ class WithoutIsolated:
 
     def _expanded(self, labels: np.ndarray) -> np.ndarray:
         """Return labels of all nodes."""
-        everywhere = np.full(self.original.n_nodes, -1, dtype=np.int64)
-        everywhere[self.nodes] = labels
+        all_labels = np.full(self.original.n_nodes, -1, dtype=np.int64)
+        all_labels[self.nodes] = labels
         if self.kept is not None:
             if np.array_equal(self.restrict(self.kept), number_by_appearance(labels)):
                 return self.kept
             used = np.unique(self.kept[self.nodes])
-            alone = np.flatnonzero(~np.isin(self.kept, used))
-            numbers = np.unique(self.kept[alone], return_inverse=True)[1].reshape(-1)
-            everywhere[alone] = used.size + numbers
-        placed = np.flatnonzero(everywhere >= 0)
+            in_isolated_clusters = np.flatnonzero(~np.isin(self.kept, used))
+            numbers = np.unique(self.kept[in_isolated_clusters], return_inverse=True)[1].reshape(-1)
+            all_labels[in_isolated_clusters] = used.size + numbers
+        placed = np.flatnonzero(all_labels >= 0)
         one = self.weighed.as_one()
-        return label_isolated(one, placed, everywhere[placed], self.n_clusters)
+        return label_isolated(one, placed, all_labels[placed], self.n_clusters)
 
 
 def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
@@ -281,14 +281,14 @@ def label_isolated(
     node has cannot-links to every cluster.
     """
     # 1. Keep the labels of nodes with edges.
-    everywhere = np.full(problem.n_nodes, -1, dtype=np.int64)
-    everywhere[nodes] = labels
-    isolated = np.flatnonzero(everywhere < 0)
+    all_labels = np.full(problem.n_nodes, -1, dtype=np.int64)
+    all_labels[nodes] = labels
+    isolated = np.flatnonzero(all_labels < 0)
     outside = problem.node_weights[isolated]
     # 2. The missing clusters are single isolated nodes.
     used = int(labels.max()) + 1 if labels.size else 0
     alone = n_clusters - used
-    everywhere[isolated[:alone]] = np.arange(used, n_clusters)
+    all_labels[isolated[:alone]] = np.arange(used, n_clusters)
     # 3. Compute the sums of all clusters; a cluster of one isolated node has no boundary.
     boundary, cluster_weights = np.zeros(n_clusters), np.zeros(n_clusters)
     if labels.size:
@@ -301,17 +301,17 @@ def label_isolated(
     idle, light = problem.graph.idle, np.zeros(problem.n_nodes, dtype=bool)
     light[isolated] = outside <= SLIGHT_WEIGHT * problem.node_weights.max()
     if idle is None:
-        return _join_others(problem, everywhere, sums)
+        return _join_others(problem, all_labels, sums)
     try:
-        joined = join_neighbors(problem, everywhere.copy(), light, idle)
+        joined = join_neighbors(problem, all_labels.copy(), light, idle)
         return _join_others(problem, joined, (boundary, cluster_weights.copy()))
     except NoAllowedCluster:
         # Label nodes with cannot-links first, in any cluster possible.
         links = problem.constraints.cannot_link
         assert links is not None
-        held = np.setdiff1d(links.nodes, nodes)
-        everywhere = _join_others(problem, everywhere, sums, held[everywhere[held] < 0])
-        return _join_others(problem, join_neighbors(problem, everywhere, light, idle), sums)
+        linked = np.setdiff1d(links.nodes, nodes)
+        all_labels = _join_others(problem, all_labels, sums, linked[all_labels[linked] < 0])
+        return _join_others(problem, join_neighbors(problem, all_labels, light, idle), sums)
 
 
 def join_neighbors(
@@ -545,18 +545,18 @@ def _without_isolated(
     else:
         in_core = number_in_core(core, n_clusters, problem.n_nodes)
     step = WithoutIsolated(problem, core, nodes, n_clusters, weighed, kept)
-    fitting = []
+    restricted = []
     for name, labels in starts:
         count = np.unique(labels[nodes]).size
         if count == in_core:
-            fitting.append(step.restrict(labels))
+            restricted.append(step.restrict(labels))
         elif not weigh_all:
             raise ValueError(
                 f"{name} has nodes with edges in {count} of its {n_clusters} clusters, but they "
                 f"must be in {in_core}: isolated nodes form clusters only if there are too few "
                 "other nodes. Change its labels, or leave it out."
             )
-    return step, in_core, fitting
+    return step, in_core, restricted
 
 
 def _weighing(problem: Problem) -> Problem:

@@ -30,7 +30,7 @@ class Relaxation:
     node_weights : ndarray of shape (n_nodes,)
         The node weights b of the cut.
     operator_product : ndarray of shape (n_nodes, n_clusters) or None
-        The product A F, if it was computed. None means F Λ: the eigenpairs are taken to be exact.
+        The product A F, if it was computed. None means F Λ: the eigenpairs are assumed to be exact.
     solver : str
         The eigensolver used on the largest component, a key of :data:`leastcut.EIGENSOLVERS`;
         ``"components"`` if the connected components were enough; ``"given"`` by default.

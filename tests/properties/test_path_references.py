@@ -243,8 +243,8 @@ def test_numbers_are_sorted_and_seeds_are_respected():
 
 def test_runners_up_are_named_only_if_the_evidence_is_weak():
     for runners_up, is_weak, expected in (
-        ((3, 2), True, "Why. The evidence is weak: it could as well be 3 or 2."),
-        ((3,), True, "Why. The evidence is weak: it could as well be 3."),
+        ((3, 2), True, "Why. The evidence is weak: the number could also be 3 or 2."),
+        ((3,), True, "Why. The evidence is weak: the number could also be 3."),
         ((), True, "Why."),
         ((3, 2), False, "Why."),
     ):
@@ -286,7 +286,7 @@ def test_the_automatic_number_agrees_with_the_selection(cut, strength):
     assert bool(texts) == choice.is_weak
     for text in texts:
         assert text.startswith(f"The evidence for n_clusters={result} is weak")
-        others = re.search(r"it could as well be ([\d or]+)\. ", text)
+        others = re.search(r"the number could also be ([\d or]+)\. ", text)
         assert (others[1] if others else "") == " or ".join(map(str, choice.runners_up))
         assert choice.reason in text
 

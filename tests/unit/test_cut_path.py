@@ -346,12 +346,14 @@ def choosing(n_clusters: int, runners_up: tuple[int, ...], is_weak: bool):
 
 def test_weak_evidence_warns_with_runners_up_and_remedy(monkeypatch, blobs):
     monkeypatch.setattr(number_of_clusters, "choose_number", choosing(4, (3, 2), True))
-    words = r"n_clusters=4 is weak: it could as well be 3 or 2\. The reason is 4\. Pass n_clusters"
+    words = (
+        r"n_clusters=4 is weak: the number could also be 3 or 2\. The reason is 4\. Pass n_clusters"
+    )
     with pytest.warns(UserWarning, match=words) as caught:
         model = SpectralClustering("auto", max_clusters=5, random_state=0).fit(blobs[0])
     assert caught[0].filename == __file__
     assert model.n_clusters_ == 4
-    assert model.cut_path_.reason.endswith("The evidence is weak: it could as well be 3 or 2.")
+    assert model.cut_path_.reason.endswith("The evidence is weak: the number could also be 3 or 2.")
 
 
 def test_strong_evidence_gives_no_warning(monkeypatch, blobs):

@@ -32,8 +32,8 @@ class Decisions:
     @classmethod
     def from_cannot_links(cls, n_nodes: int, pairs: np.ndarray | None) -> Decisions:
         """Return decisions with only these cannot-links, pairs of nodes of shape (m, 2)."""
-        nothing = cls(np.arange(n_nodes), np.zeros((n_nodes, n_nodes), dtype=bool))
-        return nothing if pairs is None else nothing.with_cannot_links(pairs)
+        empty = cls(np.arange(n_nodes), np.zeros((n_nodes, n_nodes), dtype=bool))
+        return empty if pairs is None else empty.with_cannot_links(pairs)
 
     @property
     def n_groups(self) -> int:

@@ -151,11 +151,11 @@ class DualPriceBound:
         level, sets = np.array([cheapest]), np.zeros((MOST_COLUMNS, n), dtype=np.int8)
         cursor, used = np.zeros(4, dtype=np.int64), 0
         nodes, progress = (self._nodes, prices, BALANCE), (level, sets, cursor)
-        is_complete, at_once = False, max(1, WORK_PER_CHECK // (n + self._graph[1].size))
+        is_complete, check_every = False, max(1, WORK_PER_CHECK // (n + self._graph[1].size))
         while not is_complete:
             # Stop if the stack is full, most roots have taken long, or time is up.
             is_hard = used > INITIAL_SUBPROBLEMS + SUBPROBLEMS_PER_ROOT * cursor[pricing.N_ROOTS]
-            is_hopeless = cursor[pricing.N_ALLOWED] > 0 or (is_hard and used % at_once == 0)
+            is_hopeless = cursor[pricing.N_ALLOWED] > 0 or (is_hard and used % check_every == 0)
             if is_hopeless or budget.is_exhausted:
                 return None
             cursor[pricing.N_ALLOWED], used = 1, used + 1
@@ -200,14 +200,14 @@ class DualPriceBound:
         μ, which is the sum of their prices, so that only nodes in the symmetric difference remain.
         """
         labels, nodes, graph = self._labels, self._nodes, self._graph
-        held = np.bincount(labels[inside], nodes[inside], minlength=self._n_clusters)
-        mostly = held > 0.5 * self._weights
-        differs = inside.astype(np.int8) - mostly[labels].astype(np.int8)
+        common_weights = np.bincount(labels[inside], nodes[inside], minlength=self._n_clusters)
+        covered = common_weights > 0.5 * self._weights
+        differs = inside.astype(np.int8) - covered[labels].astype(np.int8)
         indices = np.flatnonzero(differs)
         rows = np.repeat(np.arange(nodes.size), np.diff(graph[0]))
         crossing = inside[rows] & ~inside[graph[1]]
         cost = float(graph[2][crossing].sum() / nodes[inside].sum())
-        extra, rest = float(mostly.sum()) - 1.0, cost - float(self._costs[mostly].sum())
+        extra, rest = float(covered.sum()) - 1.0, cost - float(self._costs[covered].sum())
         return indices, differs[indices].astype(np.float64), extra, rest
 
 

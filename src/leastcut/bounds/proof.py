@@ -42,7 +42,7 @@ class ProofProgress(NamedTuple):
     n_open : int
         Number of open subproblems: 1 before the first branching, 0 when the proof is complete.
     seconds : float
-        Seconds since the call.
+        The time since the start of the call.
 
     See Also
     --------
@@ -180,7 +180,7 @@ class Proof:
                         return
                     more = False
                 self._history.append(self._bounds[-1].bound)
-                # When time is up, the answer is not reliable.
+                # ``more`` is unreliable if time ran out.
                 self._has_more = (more and not self._is_slow()) or budget.is_exhausted
             if self._bounds:
                 self.bound = max(self.bound, self._bounds[-1].bound)

@@ -111,8 +111,8 @@ def threshold(values: np.ndarray, total: float) -> float:
     if right == 0:
         return float(points[0])
     left = right - 1
-    fall = float(sums[left] - sums[right])
-    fraction = (float(sums[left]) - total) / fall if fall > 0.0 else 1.0
+    decrease = float(sums[left] - sums[right])
+    fraction = (float(sums[left]) - total) / decrease if decrease > 0.0 else 1.0
     return float(points[left] + fraction * (points[right] - points[left]))
 
 
@@ -298,7 +298,7 @@ def halved_groups(
     second = np.zeros(group.size, dtype=np.int64)
     for k in worst:
         members = order[ends[k - 1] if k else 0 : ends[k]]
-        along = np.linalg.svd(offsets[members], full_matrices=False)[0][:, 0]
-        second[members[along > 0.0]] = 1
+        coordinates = np.linalg.svd(offsets[members], full_matrices=False)[0][:, 0]
+        second[members[coordinates > 0.0]] = 1
     halves = 2 * group + second
     return np.asarray(np.unique(halves, return_inverse=True)[1].reshape(-1))

@@ -215,8 +215,8 @@ def colored(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
 
     ``segments`` holds the cluster of each pixel; the result is uint8 of shape (height, width, 3).
     """
-    lights = [light for light, _ in CLUSTER_COLORS.values()]
-    palette = np.array([list(bytes.fromhex(light[1:])) for light in lights], dtype=np.float64)
+    light_colors = [light for light, _ in CLUSTER_COLORS.values()]
+    palette = np.array([list(bytes.fromhex(light[1:])) for light in light_colors], dtype=np.float64)
     gray = image.astype(np.float64)
     gray = gray if gray.ndim == 2 else gray[:, :, :3].mean(axis=2)
     span = float(gray.max() - gray.min()) or 1.0

@@ -86,9 +86,9 @@ def column_index(name: str, columns: tuple[str, ...], source: str) -> int:
     """Return the index of a column with a name or number (from 1, or from the end by -1)."""
     if name in columns:
         return columns.index(name)
-    lowered = [column.lower() for column in columns]
-    if lowered.count(name.lower()) == 1:
-        return lowered.index(name.lower())
+    lower_case = [column.lower() for column in columns]
+    if lower_case.count(name.lower()) == 1:
+        return lower_case.index(name.lower())
     if is_integer(name) and 1 <= abs(int(name)) <= len(columns):
         return int(name) - 1 if int(name) > 0 else len(columns) + int(name)
     listed = ", ".join(map(repr, columns[:LISTED])) + (", ..." if len(columns) > LISTED else "")

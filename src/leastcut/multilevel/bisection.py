@@ -109,13 +109,13 @@ def _split(
         return integers[4], int(work)
     # 2. If that failed, because of few heavy nodes, assign each to the side that lacks most weight.
     sides = np.empty(n, dtype=np.int32)
-    lacking, left = np.array([target, total - target]), np.array(numbers)
+    missing_weight, left = np.array([target, total - target]), np.array(numbers)
     for rank, i in enumerate(np.argsort(-weights, kind="stable").tolist()):
-        side = int(np.argmax(lacking))
+        side = int(np.argmax(missing_weight))
         # Each side needs enough nodes for its clusters.
         if left[1 - side] >= n - rank:
             side = 1 - side
         sides[i] = side
-        lacking[side] -= weights[i]
+        missing_weight[side] -= weights[i]
         left[side] = max(left[side] - 1, 0)
     return sides, int(work)

@@ -44,8 +44,8 @@ def gap_evidence(problem: Problem, labels: np.ndarray) -> float:
     unit = float(problem.graph.outward.mean())
     evidence = np.inf
     for cluster in np.flatnonzero(boundaries > 0.0).tolist():
-        members, here = labels == cluster, labels[rows] == cluster
-        edges = rows[here], columns[here], weights[here] / unit
+        members, is_inside = labels == cluster, labels[rows] == cluster
+        edges = rows[is_inside], columns[is_inside], weights[is_inside] / unit
         boundary, strongest = float(boundaries[cluster]) / unit, 0.0
         # A narrow gap is visible next to the boundary, a wide one at larger depths.
         middle = int(depth[members].max())
@@ -84,15 +84,15 @@ def _depths(
     # Nodes that are not connected to a boundary have depth n.
     unknown = problem.n_nodes
     depth = np.full(problem.n_nodes, unknown)
-    front = np.unique(rows[~same])
+    frontier = np.unique(rows[~same])
     rows, columns, weights = rows[same], columns[same], graph.weights[same]
     matrix = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=graph.matrix.shape)
     hops = 0
-    while front.size:
-        depth[front] = hops
+    while frontier.size:
+        depth[frontier] = hops
         hops += 1
-        front = np.unique(matrix[front].indices)
-        front = front[depth[front] == unknown]
+        frontier = np.unique(matrix[frontier].indices)
+        frontier = frontier[depth[frontier] == unknown]
     return depth, rows, columns, weights
 
 

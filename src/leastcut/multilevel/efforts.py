@@ -151,7 +151,7 @@ class Progress(NamedTuple):
         is the lower bound divided by the cut value.
     cut_value : float
         The smallest cut value so far; infinite until the first partition that satisfies the
-        constraints, such as in the first pass over a huge graph.
+        constraints, such as during the first pass over a huge graph.
     seconds : float
         The time since the start of the call.
 

@@ -142,14 +142,14 @@ def _search_order(matrix: sp.csr_array) -> np.ndarray:
 
     Boundaries are then known early, and the bound prunes more.
     """
-    pull = np.asarray(matrix.sum(axis=1)).reshape(-1) * EPSILON  # the heaviest node comes first
-    order = np.empty(pull.size, dtype=np.int64)
+    affinity = np.asarray(matrix.sum(axis=1)).reshape(-1) * EPSILON  # the heaviest node first
+    order = np.empty(affinity.size, dtype=np.int64)
     for i in range(order.size):
-        node = order[i] = int(np.argmax(pull))
+        node = order[i] = int(np.argmax(affinity))
         near = slice(matrix.indptr[node], matrix.indptr[node + 1])
-        pull[matrix.indices[near]] += matrix.data[near]
+        affinity[matrix.indices[near]] += matrix.data[near]
         # Exclude the nodes taken so far.
-        pull[order[: i + 1]] = -1.0
+        affinity[order[: i + 1]] = -1.0
     return order
 
 

@@ -103,7 +103,7 @@ class Choice:
         if not (self.is_weak and self.runners_up):
             return self.reason
         others = " or ".join(map(str, self.runners_up))
-        return f"{self.reason} The evidence is weak: it could as well be {others}."
+        return f"{self.reason} The evidence is weak: the number could also be {others}."
 
     def __repr__(self) -> str:
         return one_line(
@@ -149,7 +149,7 @@ def warn_if_weak(choice: Choice, path: str) -> None:
         others = " or ".join(map(str, choice.runners_up))
         warn_caller(
             f"The evidence for n_clusters={choice.n_clusters} is weak"
-            + (f": it could as well be {others}" if others else "")
+            + (f": the number could also be {others}" if others else "")
             + f". {choice.reason} Pass n_clusters if you know it, or see {path} for the evidence "
             "for every number."
         )

@@ -182,11 +182,11 @@ class Passes:
         clusters.
         """
         # 1. Number the intersections by pairs of labels, in int64.
-        cells = better.astype(np.int64) * self.n_clusters + other
+        intersections = better.astype(np.int64) * self.n_clusters + other
         if self.n_clusters > MOST_PRODUCT:
-            cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
+            intersections = np.unique(intersections, return_inverse=True)[1].reshape(-1)
         # 2. Coarsen inside the intersections.
-        steps = self.coarsen_inside(cells.astype(np.int32))
+        steps = self.coarsen_inside(intersections.astype(np.int32))
         low = self._last(steps)
         # 3. Start from the better parent, or from a new partition of the level. Both are refined
         #    before they are compared.

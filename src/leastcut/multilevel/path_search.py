@@ -48,16 +48,16 @@ class Sweeps:
 
     rounds: int  # sweeps over all numbers, in descending and ascending order in turn
     edges: int  # edges visited per number after which no further sweep starts
-    newcomers: bool  # whether to add a new partition for every number
+    new_partitions: bool  # whether to add a new partition for every number
 
 
 # Tuned on toy data, digits, five of the paper's graphs and three networks, so that no value of a
 # path is 2% larger than that of a separate search.
 SWEEPS: dict[str, Sweeps] = {
-    "fast": Sweeps(rounds=1, edges=0, newcomers=False),
-    "auto": Sweeps(rounds=1, edges=0, newcomers=True),
-    "balanced": Sweeps(rounds=8, edges=50_000_000, newcomers=True),
-    "thorough": Sweeps(rounds=16, edges=1_000_000_000, newcomers=True),
+    "fast": Sweeps(rounds=1, edges=0, new_partitions=False),
+    "auto": Sweeps(rounds=1, edges=0, new_partitions=True),
+    "balanced": Sweeps(rounds=8, edges=50_000_000, new_partitions=True),
+    "thorough": Sweeps(rounds=16, edges=1_000_000_000, new_partitions=True),
 }
 
 
@@ -222,25 +222,25 @@ class _Path:
     def _near(self, k: int) -> list[int]:
         """Return the open numbers next to k, below and above, if they are close."""
         i = self._open.index(k)
-        around = (*self._open[max(i - 1, 0) : i], *self._open[i + 1 : i + 2])
-        return [other for other in around if abs(other - k) <= max(1, NEAR * min(other, k))]
+        adjacent = (*self._open[max(i - 1, 0) : i], *self._open[i + 1 : i + 2])
+        return [other for other in adjacent if abs(other - k) <= max(1, NEAR * min(other, k))]
 
-    def sweep(self, plan: Sweeps) -> None:
+    def sweep(self, sweeps: Sweeps) -> None:
         """Improve every open number by its neighbors, in several rounds."""
         work = 0
-        for number in range(plan.rounds):
+        for number in range(sweeps.rounds):
             before = work
             # Descending first, by merging.
             for k in self._open if number % 2 else self._open[::-1]:
                 if self._budget.is_stopped:
                     return
-                work += self._improve(k, plan.newcomers)
+                work += self._improve(k, sweeps.new_partitions)
                 self._step(k)
             # Start a round only if one as long as the last fits into the limit.
-            if 2 * work - before > plan.edges * len(self._open):
+            if 2 * work - before > sweeps.edges * len(self._open):
                 break
 
-    def _improve(self, k: int, newcomers: bool) -> int:
+    def _improve(self, k: int, new_partitions: bool) -> int:
         """Recombine the partition into k clusters with close ones; return the work."""
         self._n_tasks += 1
         near = self._near(k)
@@ -254,7 +254,7 @@ class _Path:
             others.append(self.best[other])
             if other > k:
                 starts.append(merged(problem, self.best[other], k))
-        if newcomers:
+        if new_partitions:
             new = passes.fresh(varied_level(problem.n_nodes, k, passes.rng))
             assert new is not None
             others.append(new.labels)
@@ -307,9 +307,9 @@ def merged(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
 
 def _intersections(partitions: Sequence[np.ndarray]) -> np.ndarray:
     """Return the intersection of clusters, one of each partition, that every node is in."""
-    cells = np.zeros(partitions[0].size, dtype=np.int64)
+    intersections = np.zeros(partitions[0].size, dtype=np.int64)
     for labels in partitions:
         # Renumber after every step, so that the product fits into an int64.
-        cells = cells * (int(labels.max()) + 1) + labels
-        cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
-    return cells.astype(np.int32)
+        intersections = intersections * (int(labels.max()) + 1) + labels
+        intersections = np.unique(intersections, return_inverse=True)[1].reshape(-1)
+    return intersections.astype(np.int32)

@@ -158,13 +158,13 @@ class Population:
         """Return the task of recombining two members; ``number`` determines the variant."""
 
         def task(passes: Passes) -> Candidate | None:
-            mate, work = other.labels, 0
+            partner, work = other.labels, 0
             if number % IMMIGRATION == 0:
                 new = self._fresh(passes)
                 if new is None:
                     return None
-                mate, work = new.labels, new.work
-            child = passes.recombine(better.labels, mate, regrow=number % 2 == 0)
+                partner, work = new.labels, new.work
+            child = passes.recombine(better.labels, partner, regrow=number % 2 == 0)
             return replace(child, work=child.work + work)
 
         return task

@@ -356,8 +356,8 @@ class State:
         heavy &= self.count[labels] > 1
         with np.errstate(over="ignore"):
             unsafe = (self.ratio.max() * node_weights > LARGEST) & (self.count[labels] > 1)
-        careful = np.flatnonzero(heavy | unsafe)
-        if careful.size == 0:
+        candidates = np.flatnonzero(heavy | unsafe)
+        if candidates.size == 0:
             return False
         # A cluster has at most one heavy node, so one pass gives the sums of all clusters without
         # heavy nodes. Edges to it count as boundary.
@@ -366,7 +366,7 @@ class State:
         stays = outside & ~heavy[rows]
         left_boundary = np.bincount(labels[rows[stays]], graph.weights[stays], n_clusters)
         left_weight = np.bincount(labels[~heavy], node_weights[~heavy], n_clusters)
-        for i in careful:
+        for i in candidates:
             a, near = labels[i], slice(graph.indptr[i], graph.indptr[i + 1])
             edges = np.where(graph.indices[near] == i, 0.0, graph.weights[near])
             link = np.bincount(labels[graph.indices[near]], edges, n_clusters)
@@ -398,11 +398,11 @@ class State:
 def flow_scratch(n: int, n_stored: int) -> tuple[object, ...]:
     """Return the scratch arrays of ``refine_borders``."""
     nodes, local, level, queue = np.empty((4, n), dtype=np.int32)
-    lean, third, prices, excess = np.empty((4, n))
+    bias, third, costs, excess = np.empty((4, n))
     starts, path = np.empty((2, n + 1), dtype=np.int64)
     neighbors, reverse = np.empty(n_stored, dtype=np.int32), np.empty(n_stored, dtype=np.int64)
     capacity, residual = np.empty((2, n_stored))
     strip = starts, neighbors, capacity, reverse
     flow = residual, excess, level, np.empty(n, dtype=np.int64), queue, path
     marks = np.zeros(n, dtype=np.uint8), *np.zeros((2, n), dtype=np.int8)
-    return nodes, local, strip, (lean, third, prices), marks, flow
+    return nodes, local, strip, (bias, third, costs), marks, flow

@@ -156,7 +156,7 @@ def _search_other(search: Search, problem: Problem, stages: Sequence[str], share
             search.consider(Candidate(kept, search.scaled.value(kept), 0))
         raise
     before = None
-    for stage, labels in other.noted.items():
+    for stage, labels in other.stage_labels.items():
         if before is None or not np.array_equal(labels, before):
             search.starts.setdefault(stage, []).append(search.allowed(labels))
         before = labels

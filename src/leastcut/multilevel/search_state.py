@@ -66,7 +66,7 @@ class Search:
         self.work = self.first_work = 0
         self.n_tasks = 0
         self.starts: dict[str, list[np.ndarray]] = {}
-        self.noted: dict[str, np.ndarray] = {}
+        self.stage_labels: dict[str, np.ndarray] = {}
         self.level: Level | None = None
         self.numbering: Numbering | None = None
         self.relaxation: Relaxation | None = None
@@ -74,7 +74,7 @@ class Search:
         # The search of the finer problem if this one is on a coarse level; it has the clock.
         self._above = above
         # The last progress report.
-        self._stage, self._fraction, self._value, self._looks = "", 0.0, math.inf, 0
+        self._stage, self._fraction, self._value, self._n_checks = "", 0.0, math.inf, 0
         self._reported = time.monotonic()
         self._lower_bound = lower_bound
         # Time reserved for the eigenproblem of the bound: twice the estimate, as a bound that comes
@@ -113,10 +113,10 @@ class Search:
             return True
         return False
 
-    def note(self, stage: str) -> None:
+    def store(self, stage: str) -> None:
         """Store the best partition at the end of a stage."""
         if self.best is not None:
-            self.noted[stage] = self.best.labels
+            self.stage_labels[stage] = self.best.labels
 
     def passes(self, rng: np.random.Generator, rule: str, n_threads: int | None = None) -> Passes:
         """Return passes over the scaled problem with a coarsening rule."""
@@ -147,8 +147,8 @@ class Search:
 
     def estimated(self, work: float) -> float:
         """Return the estimated seconds for some work, given the CPU time of the process so far."""
-        wall, used = time.monotonic() - self._clocks[0], time.process_time() - self._clocks[1]
-        return SECONDS_PER_EDGE * work * max(1.0, wall / max(used, 1e-6))
+        elapsed, used = time.monotonic() - self._clocks[0], time.process_time() - self._clocks[1]
+        return SECONDS_PER_EDGE * work * max(1.0, elapsed / max(used, 1e-6))
 
     @property
     def work_left(self) -> float:
@@ -174,8 +174,8 @@ class Search:
         has_callback = self.budget.callback is not None
         if has_callback and time.monotonic() > self._reported + REPORT_SECONDS:
             # Each level takes a fraction of the time of the previous one.
-            self._looks += 1
-            self._report(self._stage, PASS_FRACTION * (1.0 - 0.5**self._looks), self._value)
+            self._n_checks += 1
+            self._report(self._stage, PASS_FRACTION * (1.0 - 0.5**self._n_checks), self._value)
         return False
 
     @property

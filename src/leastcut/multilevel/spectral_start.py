@@ -165,8 +165,8 @@ def within_solvers_range(problem: Problem) -> bool:
 def _pivot_labels(relaxation: Relaxation) -> np.ndarray:
     """Return initial labels from c pivot rows, one per cluster."""
     vectors = relaxation.eigenvectors
-    pivots, turn = pivot_rotation(vectors)
-    labels: np.ndarray = np.argmax(np.abs(vectors @ turn), axis=1)
+    pivots, rotation = pivot_rotation(vectors)
+    labels: np.ndarray = np.argmax(np.abs(vectors @ rotation), axis=1)
     labels[pivots] = np.arange(pivots.size)
     return labels
 
@@ -201,6 +201,6 @@ def _smoothed(
             )
         # Rayleigh–Ritz.
         basis = np.linalg.qr(vectors)[0]
-        values, turn = np.linalg.eigh(basis.T @ (diagonal * basis - crossing @ basis))
-        vectors = basis @ turn
+        values, rotation = np.linalg.eigh(basis.T @ (diagonal * basis - crossing @ basis))
+        vectors = basis @ rotation
     return np.ldexp(values, exponent), vectors

@@ -61,7 +61,7 @@ def first_stage(search: Search, stage: str, starts: Sequence[np.ndarray]) -> lis
         if not search.is_done:
             candidates.append(passes.cycle(labels.astype(np.int32)))
             search.consider(candidates[-1])
-    search.note(stage)
+    search.store(stage)
     return candidates
 
 
@@ -148,7 +148,7 @@ def later_stages(
             _search_level(search, search.level, population, stage, budget)
         else:
             _search_graph(search, population, stage, budget, is_spent, pass_work)
-        search.note(stage)
+        search.store(stage)
         # A stage that was stopped early is not complete.
         if not search.is_late:
             search.report(stage, 1.0)

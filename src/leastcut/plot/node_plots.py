@@ -81,8 +81,8 @@ def embedding(
 
     Notes
     -----
-    Nodes without edges are not drawn. Of more than 50,000 nodes, a fixed random sample of 50,000 is
-    drawn.
+    Nodes without edges are not drawn. For more than 50,000 nodes, a fixed random sample of 50,000
+    is drawn.
 
     Examples
     --------
@@ -246,9 +246,9 @@ def graph(
     widths *= 1.0 if weights.size < 2_000 else 0.5
     lines = np.stack([places[rows], places[columns]], axis=1)
     is_image = weights.size > 5_000
-    inks = [styles[k][0] for k in clusters.labels[rows[~is_cut]]]
+    edge_colors = [styles[k][0] for k in clusters.labels[rows[~is_cut]]]
     for picked, colors, style, alpha in (
-        (~is_cut, inks, "solid", 0.55),
+        (~is_cut, edge_colors, "solid", 0.55),
         (is_cut, color(ax, "ink"), (0, (2.5, 2.0)), 0.8),
     ):
         edges = LineCollection(list(lines[picked]), alpha=alpha, zorder=1, rasterized=is_image)

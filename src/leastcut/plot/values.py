@@ -53,7 +53,7 @@ def evidence(path: Any, *, ax: Any = None) -> Any:
 
     Notes
     -----
-    The title says so if the evidence is weak, and lists the alternatives.
+    If the evidence is weak, the title says so and lists the alternatives.
 
     Examples
     --------
