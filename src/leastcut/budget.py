@@ -98,7 +98,7 @@ class Budget:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether this computation, or the one that it is a step of, was stopped."""
+        """Whether this computation or its parent was stopped."""
         return self._is_stopped or (self._parent is not None and self._parent.is_stopped)
 
     @property

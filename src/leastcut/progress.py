@@ -127,8 +127,8 @@ class TimeEstimate:
         # 1. The current stage.
         taken = seconds - self._began
         is_paced = fraction >= LEAST_FRACTION
-        here = taken / fraction if is_paced else self._listed(self._stage, self._began)
-        total = self._began + max(here, taken)
+        stage_seconds = taken / fraction if is_paced else self._listed(self._stage, self._began)
+        total = self._began + max(stage_seconds, taken)
         # 2. The stages after it.
         later = self._stages[self._stages.index(self._stage) + 1 :]
         for stage in later:

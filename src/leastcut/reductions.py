@@ -208,7 +208,7 @@ class WithoutIsolated:
     problem: Problem
     nodes: np.ndarray  # the nodes of the smaller problem
     n_clusters: int  # the number of clusters of all nodes
-    weighed: Problem  # the original problem, with the node weights that the others are labeled by
+    weighed: Problem  # the original problem, with the weights used to label the others
     # Labels to keep unless better ones are found; clusters of isolated nodes always stay.
     kept: np.ndarray | None = None
 

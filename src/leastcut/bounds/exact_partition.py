@@ -57,7 +57,7 @@ def exact_partition(
     -------
     Partition
         The optimal partition, with clusters numbered in the order of their first nodes. After an
-        enumeration ``lower_bound`` equals ``cut_value`` (or is a few units less below 1e-307, where
+        enumeration ``lower_bound`` equals ``cut_value`` (or is slightly less below 1e-307, where
         doubles underflow). Otherwise it is the proven bound, and the gap is less than 1e-6.
 
     Raises

@@ -100,7 +100,7 @@ class Multipliers(NamedTuple):
         """Return the multipliers after nodes were merged; ``new_of`` maps old nodes to new ones.
 
         With Q the indicator of the merged nodes, normalized as √b is, Z = Q Z' Qᵀ, and an
-        inequality for Z is one for Z'. Inequalities for what is now a diagonal entry are dropped.
+        inequality for Z is one for Z'. Inequalities for entries that become diagonal are dropped.
         """
         Q = indicator_of(new_of, old_root, new_root)
         pairs = Q.T @ self.pairs @ Q

@@ -72,9 +72,9 @@ class SemidefiniteBound:
     The bound holds for partitions that satisfy the pairs ``cannot_link`` (m, 2). Rises are relative
     to ``value``, the best known cut value; good ``labels`` 0..c-1 save rounds. The method can be
     warm-started from a ``parent``, the bound of a superset of these partitions; if nodes were
-    contracted, ``merged`` maps nodes of the parent to nodes here. ``known`` is a bound proven
-    before; without it, large problems start from their eigenvalues. Raises TimeoutError if the
-    first bound is estimated to exceed the budget.
+    contracted, ``merged`` maps nodes of the parent to nodes of the problem. ``known`` is a bound
+    proven before; without it, large problems start from their eigenvalues. Raises TimeoutError if
+    the first bound is estimated to exceed the budget.
 
     Attributes
     ----------

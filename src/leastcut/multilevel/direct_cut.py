@@ -26,8 +26,8 @@ from leastcut.threads import single_threaded
 from leastcut.validation import check_count, check_init, check_n_clusters
 
 # The first σ, relative to the median of a node's edges divided by its weight: with a larger one
-# labels hardly change, with a smaller one more rounds are rejected. λ_max is no suitable unit, as a
-# single hub can increase it.
+# labels hardly change, with a smaller one more rounds are rejected. λ_max is not a suitable unit,
+# as a single hub can increase it.
 LOWEST = 0.5
 # Number of values of σ, in geometric progression; with fewer the cuts are larger.
 N_SHIFTS = 9

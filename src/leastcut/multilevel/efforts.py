@@ -45,7 +45,7 @@ class Effort:
     huge_share: float = 0.0
     # The search ends after this many consecutive populations without a new best partition.
     idle_populations: int = 0
-    # The coarsening rules of further passes, in turns: names in ``coarsening.COARSENING_RULES``.
+    # The coarsening rules of further passes, in turn: names in ``coarsening.COARSENING_RULES``.
     coarsening: tuple[str, ...] = ("label_propagation", "heavy_edges")
 
     def __repr__(self) -> str:

@@ -62,8 +62,8 @@ def refine(
         their maximum. With None a directed graph raises an error.
     isolated : {"error", "ignore"}, default="error"
         How to treat nodes without edges, for which the normalized cut is undefined: raise an error,
-        or ignore them: they keep their labels, and the other nodes move between the clusters that
-        contain at least one of them. The cut value refers to the other nodes.
+        or ignore them: they keep their labels, and nodes with edges move between the clusters that
+        contain nodes with edges. The cut value refers to these nodes.
 
     Returns
     -------
@@ -360,7 +360,7 @@ class State:
         if candidates.size == 0:
             return False
         # A cluster has at most one heavy node, so one pass gives the sums of all clusters without
-        # heavy nodes. Edges to it count as boundary.
+        # heavy nodes. Edges to heavy nodes count as boundary.
         rows, n_clusters = graph.rows, self.count.size
         outside = (labels[rows] != labels[graph.indices]) | heavy[graph.indices]
         stays = outside & ~heavy[rows]

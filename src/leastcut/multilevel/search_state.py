@@ -203,7 +203,7 @@ class Search:
     # -- the relaxed solution and the lower bound
 
     def relax(self) -> Relaxation | None:
-        """Return the relaxed solution of the full problem, computed once; None without time for it.
+        """Return the relaxed solution of the full problem, computed once; None if time is short.
 
         It need not have converged, as it is used as a start.
         """
@@ -222,7 +222,7 @@ class Search:
                 self.relaxation = self._solved(None)
 
     def _solved(self, most: int | None) -> Relaxation | None:
-        """Return the relaxed solution after at most ``most`` products; None without time for it."""
+        """Return the relaxed solution after at most ``most`` products; None if time is short."""
         if self.estimated(self._eigenproblem_work) > self.budget.seconds_left:
             return None
         c, budget = self.n_clusters, self.budget
