@@ -33,7 +33,7 @@ LEVELS = {"5%": 0.05, "1%": 0.01, "0.1%": 0.001, "proven": 1e-6}
 MOST_STEPS = 60
 """Largest number of recorded points of a history."""
 
-LIMITS = {"digits": 600.0}
+LIMITS = {"digits": 300.0}
 """Time limits of single graphs in seconds."""
 
 
