@@ -616,7 +616,8 @@ def _check_range(problem: Problem, cut: Cut) -> None:
     with np.errstate(over="ignore", under="ignore"):
         np.divide(graph.outward, node_weights, out=terms, where=node_weights > 0)
     most = problem.n_nodes * float(terms.max())
-    node = int(np.argmax(terms))
+    # A node with edges, also if all terms underflow to 0.
+    node = int(np.argmax(np.where(graph.outward > 0, terms, -1.0)))
     words = f"edges of total weight {graph.outward[node]:.6g} and weight {node_weights[node]:.6g}"
     if most > LARGEST:
         raise ValueError(
