@@ -13,7 +13,7 @@ RELATIVE = Fraction(1, 10**9)
 SMALLEST = Fraction(1, 2**1074)
 """The smallest positive double: an absolute error that any result may have."""
 
-REFUSAL = re.compile(r"supported|overflow|too (large|small|wide)|isolated nodes")
+REFUSAL = re.compile(r"supports? sums|supported|overflow|too (large|small|wide)|isolated nodes")
 """Messages that reject input whose sums or squares are out of the range of doubles."""
 
 

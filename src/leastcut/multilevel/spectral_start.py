@@ -61,7 +61,10 @@ def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: 
     low = levels[-1]
     width = min(low.n_nodes, count + _spare(count))
     dense = low.symmetrized().operator().toarray()
-    values, vectors = eigenpairs(dense, 0, width - 1)
+    # LAPACK has absolute thresholds: with a fixed magnitude, units of weights do not matter.
+    exponent = int(np.frexp(np.abs(dense).max())[1])
+    values, vectors = eigenpairs(np.ldexp(dense, -exponent), 0, width - 1)
+    values = np.ldexp(values, exponent)
     # 2. Interpolate: all nodes of an aggregate get the same row of B^-½ F.
     for fine, step in zip(levels[-2::-1], steps[::-1], strict=True):
         rows = vectors / np.sqrt(step.problem.node_weights)[:, None]
