@@ -171,10 +171,11 @@ def _for_sphinx(app: Any, name: str, source: list[str]) -> None:
 
 
 def _skip_member(app: Any, kind: str, name: str, member: Any, skip: bool, options: Any) -> bool:
-    """Skip fields of named tuples, documented as attributes, and methods of other packages."""
+    """Skip fields of named tuples, documented as attributes, and most inherited methods."""
     module = getattr(getattr(member, "fget", None) or member, "__module__", None) or ""
     is_field = type(member).__name__ == "_tuplegetter"
-    return skip or is_field or name.endswith("_request") or not module.startswith("leastcut")
+    is_ours = module.startswith("leastcut") or name == "fit_predict"
+    return skip or is_field or name.endswith("_request") or not is_ours
 
 
 def setup(app: Any) -> None:
