@@ -89,14 +89,7 @@ def self_tuning_graph(
     2 (1 − cos); for any other metric the square of its distance, so that "minkowski" with p=2
     gives the same graph as "euclidean".
 
-    For "cosine" and "correlation", samples are scaled to unit length ("correlation" centers them
-    first) and searched like Euclidean samples; sparse rows are searched exactly, by products of all
-    pairs. A row without a direction (all zeros, or constant for "correlation") counts as equal to
-    other such rows and orthogonal to all other rows, with a warning. For any other metric, the
-    search is exact and runs on the CPU: with a ball tree if the features are few and the metric
-    supports it, else block by block, with n² distances and memory linear in n. "jaccard", "dice",
-    "rogerstanimoto", "russellrao", "sokalsneath" and "yule" only distinguish zero from nonzero
-    coordinates.
+    Metrics are treated as in :func:`leastcut.adaptive_neighbors_graph`, whose notes describe them.
 
     References
     ----------
